@@ -1,0 +1,80 @@
+"""Every default of the product, in one place."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from .errors import ConfigError
+
+Language = Literal["auto", "en", "zh"]
+
+
+class ReMeConfig(BaseModel):
+    """Settings of a :class:`~agentscope_reme.ReMe`; each is also a keyword argument of it.
+
+    Units: tokens for window and summary sizes, bytes for tool results and reads, seconds for times, days for retention.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+    # The vault
+    vault_dir: Path = Field(Path(".reme"), description="Folder of the vault; made on the first write.")
+    timezone: str | None = Field(None, description="IANA zone of dates in file names; None is the machine's zone.")
+    link_resolution: Literal["literal", "obsidian"] = Field("literal", description="How a [[wikilink]] finds its note.")
+    read_max_bytes: int = Field(16_384, ge=256, description="Largest page that `read` returns, in bytes.")
+
+    # The window
+    language: Language = Field("auto", description="Language of checkpoints, cards and guidance; auto follows the user.")
+    max_input_length: int = Field(128_000, ge=64, description="The model's context window, in tokens.")
+    compact_ratio: float = Field(0.7, gt=0, lt=1, description="Share of the window at which compaction starts.")
+    memory_compact_reserve: int = Field(
+        10_000, ge=0, description="Tokens of recent messages kept verbatim; at most a quarter of the threshold."
+    )
+    summary_max_tokens: int = Field(4_000, ge=64, description="Cap of the checkpoint; at most an eighth of the window.")
+    media_tokens: int = Field(1_600, ge=1, description="Price of one image, audio or video block, whatever its size.")
+    add_thinking_block: bool = Field(True, description="Give thinking blocks to the summariser, as plain text.")
+    compaction_timeout: float = Field(60.0, gt=0, description="Wall-clock limit of one compaction, in seconds.")
+    breaker_failures: int = Field(3, ge=1, description="Failed checkpoints in a row that pause the model's checkpoints.")
+    breaker_steps: int = Field(10, ge=1, description="Steps after which a paused checkpoint is tried again.")
+    breaker_seconds: float = Field(300.0, ge=0, description="Seconds after which a paused checkpoint is tried again.")
+    tombstones: int = Field(10_000, ge=0, description="Ids of messages that left the context, remembered per memory.")
+    write_memory_on_compaction: bool = Field(True, description="Write a daily card of what left the context.")
+
+    # Tool results
+    recent_tool_results: int = Field(3, ge=0, description="How many of the newest tool results count as recent.")
+    recent_max_bytes: int = Field(51_200, ge=256, description="Bound of a recent result; at most a quarter window.")
+    old_max_bytes: int = Field(3_000, ge=256, description="Bound of an older tool result, in bytes.")
+    retention_days: int | None = Field(None, ge=1, description="Days an offloaded result is kept; None keeps it.")
+
+    # Index and search
+    chunk_chars: int = Field(1_200, ge=200, description="Largest chunk, in characters.")
+    embed_toc: bool = Field(True, description="Give each chunk the whole heading path above it.")
+    chinese: Literal["bigram", "jieba"] = Field("bigram", description="How Chinese text becomes terms.")
+    search_wait: float = Field(5.0, ge=0, description="Seconds a search waits for the first scan before it is stale.")
+    ignore: tuple[str, ...] = Field((), description="Glob patterns, beside the built-in ones, never indexed or listed.")
+
+    # Life
+    close_timeout: float = Field(10.0, ge=0, description="Seconds that close() waits for background work.")
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, value: str | None) -> str | None:
+        if value is not None:
+            from zoneinfo import ZoneInfo
+
+            try:
+                ZoneInfo(value)
+            except Exception as error:
+                raise ValueError(f"{value!r} is not a time zone this machine knows (use an IANA name)") from error
+        return value
+
+    @classmethod
+    def of(cls, **fields: Any) -> "ReMeConfig":
+        """Build a configuration; an unknown or unusable setting raises :class:`ConfigError` naming it."""
+        try:
+            return cls(**fields)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(str(part) for part in first["loc"]) or "configuration"
+            raise ConfigError(f"{name}: {first['msg']}") from error

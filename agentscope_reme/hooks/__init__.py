@@ -1,0 +1,1 @@
+"""Hooks that plug the memory into an AgentScope agent. May import everything below; nothing imports them but ``reme``."""

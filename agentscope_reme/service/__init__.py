@@ -1,0 +1,1 @@
+"""Programs: the command line, the demo. The top layer; nothing imports it."""

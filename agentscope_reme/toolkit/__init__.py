@@ -1,0 +1,1 @@
+"""The tools an agent calls, and how they are registered. May import everything below them."""
