@@ -1,0 +1,59 @@
+"""Every test runs without the user's state, without keys and without the network."""
+
+import ipaddress
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_KEYS = ("DASHSCOPE_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_HOMES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_user_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Home, caches and settings are an empty folder; keys, proxies and ``REME_*`` are not set."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in _HOMES:
+            patch.setenv(name, str(home))
+        for name in [*_KEYS, *_PROXIES, *map(str.lower, _PROXIES), *(key for key in os.environ if _ours(key))]:
+            patch.delenv(name, raising=False)
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_network() -> Iterator[None]:
+    """A connection to anything but this machine fails with a sentence that says so."""
+    real = socket.socket.connect
+
+    def connect(self: socket.socket, address: Any) -> None:
+        if self.family != getattr(socket, "AF_UNIX", None) and not _is_loopback(address[0]):
+            raise OSError(f"tests run without a network; something connects to {address!r}")
+        real(self, address)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", connect)
+        yield
+
+
+@pytest.fixture
+def vault_dir(tmp_path: Path) -> Path:
+    """A place for a vault; nothing is there yet."""
+    return tmp_path / ".reme"
+
+
+def _ours(name: str) -> bool:
+    return name.startswith("REME_")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
