@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# The tests that touch AgentScope, against each supported AgentScope release, each in an environment of its own.
+#
+#   bash scripts/agentscope_matrix.sh [FOLDER]      FOLDER keeps the environments; default: a temporary one, removed
+#
+#   AGENTSCOPE_VERSIONS="1.0.16 1.0.21"   which releases (default below: the floor, the releases that changed hooks or
+#                                         formatters, the last 1.x)
+#   MATRIX_JOBS=2                         how many at a time
+#   PYTHON=python3.12                     which interpreter
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+versions=${AGENTSCOPE_VERSIONS:-1.0.16 1.0.18 1.0.20 1.0.21}
+jobs=${MATRIX_JOBS:-2}
+python=${PYTHON:-python3}
+if [ $# -gt 0 ]; then
+    folder=$1
+else
+    folder=$(mktemp -d)
+    trap 'rm -rf "$folder"' EXIT
+fi
+mkdir -p "$folder"
+
+run_one() {
+    local version=$1 venv="$2/$1"
+    [ -x "$venv/bin/pip" ] || "$3" -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check -e ".[test]" "agentscope==$version"
+    "$venv/bin/python" - "$version" <<'PY'
+import sys
+from importlib.metadata import version
+assert version("agentscope") == sys.argv[1], version("agentscope")
+PY
+    "$venv/bin/python" -m pytest -q -p no:cacheprovider \
+        tests/memory tests/hooks tests/toolkit tests/promises tests/e2e
+}
+
+# Each run writes into a log of its own; the logs are printed whole and in order, so that two at a time stay readable.
+export -f run_one
+failed=0
+printf '%s\n' $versions | xargs -P "$jobs" -I{} \
+    bash -c 'set -euo pipefail; run_one "$1" "$2" "$3" >"$2/$1.log" 2>&1' _ {} "$folder" "$python" || failed=1
+for version in $versions; do
+    printf -- '--- AgentScope %s\n' "$version"
+    if [ "$failed" -eq 0 ]; then tail -n 3 "$folder/$version.log"; else cat "$folder/$version.log"; fi
+done
+exit "$failed"
