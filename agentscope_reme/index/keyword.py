@@ -1,0 +1,293 @@
+"""BM25 over texts that come and go: one immutable base, a small recent part, a mask for the dead.
+
+Scores are those of a bm25s index built from scratch over the living texts, bit for bit, whatever happened before.
+"""
+
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .keyword_columns import (
+    LIMIT,
+    Columns,
+    Ints,
+    RawBM25,
+    build_columns,
+    empty_columns,
+    join_columns,
+    renumbered,
+    without_unused,
+)
+
+# Recent texts are looked up term by term in Python objects; beyond this many tokens a merge is cheaper.
+MERGE_TOKENS = 60_000
+
+
+def top(scores: NDArray[Any], k: int) -> Ints:
+    """Where the ``k`` best positive scores are, unordered, with all that tie with the last of them.
+
+    The maxima of 64 blocks give a bound that at least k scores reach, so that only those are looked at.
+    """
+    if k <= 0 or not len(scores):
+        return np.zeros(0, np.int64)
+    bound = scores.dtype.type(0)
+    width = len(scores) // 64
+    if width >= 4 * k:
+        maxima = scores[: 64 * width].reshape(64, width).max(axis=0)
+        bound = np.partition(maxima, width - k)[width - k]
+    found = np.flatnonzero(scores >= bound) if bound > 0 else np.flatnonzero(scores > 0)
+    if len(found) > k:
+        values = scores[found]
+        found = found[values >= np.partition(values, len(values) - k)[len(values) - k]]
+    return found
+
+
+class KeywordIndex:
+    """Texts as sequences of terms. A text has a *slot*, an integer that lasts until the next merge.
+
+    Not thread-safe: the owner holds a lock. ``positions=False`` saves the place of each occurrence, which
+    :meth:`occurrences` needs.
+    """
+
+    def __init__(self, k1: float = 1.2, b: float = 0.75, *, positions: bool = True) -> None:
+        self._positions = positions
+        self._base = empty_columns()
+        self._base_slots = 0
+        self._terms: dict[str, int] = {}
+        self._ids = array("i")  # of the recent texts, all occurrences in order
+        self._folded = 0  # how many recent texts stand in _recent
+        self._folded_ids = 0
+        self._recent: dict[int, tuple[array[int], array[int], array[int]]] = {}
+        self._lengths = np.zeros(64, np.int64)
+        self._alive = np.zeros(64, bool)
+        self._engine = RawBM25(k1, b)
+        self._engine.recent = self._recent_postings
+        self.slots = 0
+        self.count = 0
+        self.total = 0
+        self._use_base(self._base)
+
+    @property
+    def dead(self) -> int:
+        """How many slots are taken by removed texts."""
+        return self.slots - self.count
+
+    @property
+    def recent_tokens(self) -> int:
+        """How many occurrences wait for a merge."""
+        return len(self._ids)
+
+    @property
+    def lengths(self) -> Ints:
+        """Number of occurrences by slot, dead ones included."""
+        return self._lengths[: self.slots]
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """Which slots hold a living text."""
+        return self._alive[: self.slots]
+
+    @property
+    def vocabulary(self) -> Iterable[str]:
+        """Every term that a text has or, until the next merge, had."""
+        return self._terms.keys()
+
+    def __contains__(self, term: str) -> bool:
+        return term in self._terms
+
+    def add(self, texts: Sequence[Sequence[str]]) -> range:
+        """Add texts; returns their slots, in order. Occurrences beyond 65 535 of one text are left out."""
+        first = self.slots
+        self._reserve(first + len(texts))
+        ids, terms = self._ids, self._terms
+        for slot, text in enumerate(texts, first):
+            text = text[:LIMIT]
+            ids.extend([terms.setdefault(term, len(terms)) for term in text])
+            self._lengths[slot] = len(text)
+            self.total += len(text)
+        self.slots += len(texts)
+        self.count += len(texts)
+        self._alive[first : self.slots] = True
+        return range(first, self.slots)
+
+    def remove(self, slots: Iterable[int]) -> None:
+        """Take texts out. A slot that is already dead is passed over."""
+        at = np.fromiter(slots, np.int64)
+        at = np.unique(at[self._alive[at]])
+        self._alive[at] = False
+        self.count -= len(at)
+        self.total -= int(self._lengths[at].sum())
+
+    def postings(self, term: str) -> tuple[Ints, Ints]:
+        """Slots of the living texts with a term, ascending, and how often each has it."""
+        slots, tf, _ = self._column(term)
+        if self.dead:
+            keep = self._alive[slots]
+            slots, tf = slots[keep], tf[keep]
+        return slots, tf
+
+    def occurrences(self, term: str) -> tuple[Ints, Ints]:
+        """Slot and place in the text of each occurrence of a term in living texts, ascending."""
+        slots, tf, positions = self._column(term)
+        slots = np.repeat(slots, tf)
+        if self.dead:
+            keep = self._alive[slots]
+            slots, positions = slots[keep], positions[keep]
+        return slots, positions
+
+    def scores(self, terms: Sequence[str]) -> NDArray[np.float32]:
+        """BM25 of each slot (0 for dead ones); a term that stands twice counts twice."""
+        known = [self._terms[term] for term in terms if term in self._terms]
+        if not known or not self.count:
+            return np.zeros(self.slots, np.float32)
+        self._settle()
+        engine = self._engine
+        engine.lengths, engine.count, engine.total = self._lengths, self.count, self.total
+        engine.alive = self._alive if self.dead else None
+        engine.scores["num_docs"] = self.slots
+        self._pad_columns()
+        mask = self.alive.astype(np.float32) if self.dead else None
+        return engine.get_scores_from_ids(known, weight_mask=mask)
+
+    def needs_merge(self) -> bool:
+        """Whether the recent part or the dead have grown so much that a merge pays."""
+        return len(self._ids) > MERGE_TOKENS or self.dead > max(4096, self.count // 2)
+
+    def merge(self, *, drop_terms: bool = False) -> Ints | None:
+        """Fold the recent texts into the base and drop the dead ones' postings.
+
+        Returns the new slot by old slot, negative for the dead, or None when no slot changed. ``drop_terms`` also
+        forgets the terms that no living text has.
+        """
+        base = self._base
+        if self._ids or self.slots > self._base_slots:
+            lengths = self._lengths[self._base_slots : self.slots]
+            recent = build_columns(
+                np.frombuffer(self._ids, np.int32).copy() if self._ids else np.zeros(0, np.int32),
+                lengths, self._base_slots, len(self._terms), self._positions,
+            )
+            base = join_columns(base, recent)
+        mapping = None
+        if self.dead:
+            alive = self.alive
+            mapping = np.where(alive, np.cumsum(alive) - 1, -1)
+            base = renumbered(base, mapping)
+            kept = self._lengths[: self.slots][alive]
+            self.slots = self.count
+            self._lengths[: self.slots] = kept
+            self._alive[:] = False
+            self._alive[: self.slots] = True
+        if drop_terms and len(self._terms) > np.count_nonzero(np.diff(base.indptr)):
+            base, used = without_unused(base)
+            names = list(self._terms)
+            self._terms = {names[old]: new for new, old in enumerate(used.tolist())}
+        self._ids = array("i")
+        self._recent = {}
+        self._folded = self._folded_ids = 0
+        self._base_slots = self.slots
+        self._use_base(base)
+        return mapping
+
+    def dump(self) -> tuple[list[str], dict[str, Ints]]:
+        """Terms in id order and arrays, for a snapshot. Call :meth:`merge` first."""
+        if self._ids or self.dead:
+            raise ValueError("merge before dumping: recent or dead texts would be lost or kept")
+        base = self._base
+        return list(self._terms), {
+            "counts": np.diff(base.indptr).astype(np.int32),
+            "slots": base.slots,
+            "tf": base.tf,
+            "positions": base.positions,
+            "lengths": self.lengths.astype(np.int32),
+        }
+
+    @classmethod
+    def load(
+        cls, terms: Sequence[str], arrays: dict[str, Ints], k1: float = 1.2, b: float = 0.75, *, positions: bool = True
+    ) -> "KeywordIndex":
+        """The inverse of :meth:`dump`. Raises ValueError when the arrays do not belong together."""
+        index = cls(k1, b, positions=positions)
+        tf = arrays["tf"]
+        indptr = np.concatenate(([0], np.cumsum(arrays["counts"], dtype=np.int64)))
+        occurrences = np.concatenate(([0], np.cumsum(tf, dtype=np.int64)))
+        slots = len(arrays["lengths"])
+        fits = len(terms) == len(indptr) - 1 and indptr[-1] == len(tf) == len(arrays["slots"])
+        if not fits or (positions and occurrences[-1] != len(arrays["positions"])):
+            raise ValueError("the arrays of the keyword index do not belong together")
+        if len(tf) and (int(arrays["slots"].max()) >= slots or int(arrays["slots"].min()) < 0):
+            raise ValueError("the keyword index names texts that it does not have")
+        starts = occurrences[indptr] if positions else np.zeros(1, np.int64)
+        index._terms = {term: number for number, term in enumerate(terms)}
+        index._reserve(slots)
+        index._lengths[:slots] = arrays["lengths"]
+        index._alive[:slots] = True
+        index.slots = index.count = index._base_slots = slots
+        index.total = int(index.lengths.sum())
+        index._use_base(Columns(indptr, arrays["slots"], tf, arrays["positions"], starts))
+        return index
+
+    def _use_base(self, base: Columns) -> None:
+        self._base = base
+        self._engine.vocab_dict = self._terms
+        self._engine.scores = self._engine.as_scores(base, self.slots)
+
+    def _pad_columns(self) -> None:
+        # Terms born after the merge have no column yet; spare ones repeat the end.
+        indptr = self._engine.scores["indptr"]
+        missing = len(self._terms) + 1 - len(indptr)
+        if missing > 0:
+            self._engine.scores["indptr"] = np.append(indptr, np.full(missing + 1024, indptr[-1]))
+
+    def _reserve(self, slots: int) -> None:
+        if slots > len(self._lengths):
+            size = max(slots, 2 * len(self._lengths))
+            self._lengths = np.append(self._lengths, np.zeros(size - len(self._lengths), np.int64))
+            self._alive = np.append(self._alive, np.zeros(size - len(self._alive), bool))
+
+    def _settle(self) -> None:
+        """Make the recent texts findable by term."""
+        first = self._base_slots + self._folded
+        if first == self.slots:
+            return
+        recent, ids, at = self._recent, self._ids, self._folded_ids
+        for slot, length in enumerate(self._lengths[first : self.slots].tolist(), first):
+            for position in range(length):
+                column = recent.get(ids[at + position])
+                if column is None:
+                    column = recent[ids[at + position]] = (array("i"), array("H"), array("H"))
+                if column[0] and column[0][-1] == slot:
+                    column[1][-1] += 1
+                else:
+                    column[0].append(slot)
+                    column[1].append(1)
+                column[2].append(position)
+            at += length
+        self._folded, self._folded_ids = self.slots - self._base_slots, at
+
+    def _recent_postings(self, term: int) -> tuple[Ints, Ints] | None:
+        column = self._recent.get(term)
+        # Copied: an array that numpy looks into cannot grow.
+        return None if column is None else (np.array(column[0], np.int32), np.array(column[1], np.uint16))
+
+    def _column(self, term: str) -> tuple[Ints, Ints, Ints]:
+        number = self._terms.get(term)
+        base = self._base
+        if number is None:
+            return base.slots[:0], base.tf[:0], base.positions[:0]
+        self._settle()
+        slots, tf, positions = base.slots[:0], base.tf[:0], base.positions[:0]
+        if number < base.terms:
+            span = slice(base.indptr[number], base.indptr[number + 1])
+            slots, tf = base.slots[span], base.tf[span]
+            if self._positions:
+                positions = base.positions[base.starts[number] : base.starts[number + 1]]
+        column = self._recent.get(number)
+        if column is not None:
+            slots = np.concatenate((slots, np.array(column[0], np.int32)))
+            tf = np.concatenate((tf, np.array(column[1], np.uint16)))
+            positions = np.concatenate((positions, np.array(column[2], np.uint16)))
+        return slots, tf, positions
+

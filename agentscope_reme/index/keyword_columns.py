@@ -1,0 +1,208 @@
+"""Postings as compressed columns of raw term frequencies, and BM25 over them through bm25s's own extension points.
+
+bm25s bakes idf and average length into its arrays, so one added text makes every stored score wrong. Here the arrays
+hold term frequencies, and idf and length norm are applied when a question is asked; the float operations and their
+order are those of bm25s, so the result has the same bits as a stock index built from scratch (numpy >= 2).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import bm25s
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.integer]
+LIMIT = 0xFFFF  # positions and frequencies are uint16
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Postings of a set of texts; column = term id, rows ascending in a column.
+
+    ``slots`` and ``tf`` run parallel between ``indptr[term]`` and ``indptr[term + 1]``. ``positions`` holds each
+    occurrence's place in its text, in the order of the postings, between ``starts[term]`` and ``starts[term + 1]``; it
+    is empty, as is ``starts``, in an index that keeps none.
+    """
+
+    indptr: Ints
+    slots: Ints
+    tf: Ints
+    positions: Ints
+    starts: Ints
+
+    @property
+    def terms(self) -> int:
+        return len(self.indptr) - 1
+
+
+def empty_columns() -> Columns:
+    """No term, no text."""
+    return Columns(
+        np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint16), np.zeros(0, np.uint16),
+        np.zeros(1, np.int64),
+    )
+
+
+def build_columns(ids: Ints, lengths: Ints, first_slot: int, terms: int, keep_positions: bool) -> Columns:
+    """Columns of consecutive texts. ``ids`` are all their term ids in order, ``lengths`` the number of each text."""
+    lengths = np.asarray(lengths, np.int64)
+    slots = np.repeat(np.arange(first_slot, first_slot + len(lengths), dtype=np.int32), lengths)
+    order = np.argsort(ids, kind="stable")
+    sorted_ids, sorted_slots = ids[order], slots[order]
+    opens = np.ones(len(ids), bool)
+    opens[1:] = (sorted_ids[1:] != sorted_ids[:-1]) | (sorted_slots[1:] != sorted_slots[:-1])
+    first = np.flatnonzero(opens)
+    tf = np.diff(np.append(first, len(ids))).astype(np.uint16)
+    indptr = _running(np.bincount(sorted_ids[first], minlength=terms))
+    if not keep_positions:
+        return Columns(indptr, sorted_slots[first], tf, np.zeros(0, np.uint16), np.zeros(1, np.int64))
+    begins = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    positions = (np.arange(len(ids)) - begins).astype(np.uint16)[order]
+    return Columns(indptr, sorted_slots[first], tf, positions, _running(np.bincount(ids, minlength=terms)))
+
+
+def join_columns(left: Columns, right: Columns) -> Columns:
+    """Columns of both, where every slot of ``right`` is larger than those of ``left``: a linear scatter, no sort."""
+    terms = max(left.terms, right.terms)
+    indptr, (slots, tf) = _interleave(
+        _widened(left.indptr, terms), _widened(right.indptr, terms), ((left.slots, right.slots), (left.tf, right.tf))
+    )
+    if not len(left.positions) and not len(right.positions):
+        return Columns(indptr, slots, tf, left.positions, np.zeros(terms + 1, np.int64))
+    starts, (positions,) = _interleave(
+        _widened(left.starts, terms), _widened(right.starts, terms), ((left.positions, right.positions),)
+    )
+    return Columns(indptr, slots, tf, positions, starts)
+
+
+def renumbered(columns: Columns, new_slot: Ints) -> Columns:
+    """The same postings under new slots; those whose new slot is negative are left out. Order is kept."""
+    moved = new_slot[columns.slots]
+    keep = moved >= 0
+    if keep.all():
+        return Columns(columns.indptr, moved.astype(np.int32), columns.tf, columns.positions, columns.starts)
+    indptr = _dropped(columns.indptr, keep)
+    starts, positions = columns.starts, columns.positions
+    if len(positions):
+        keep_position = np.repeat(keep, columns.tf)
+        starts, positions = _dropped(starts, keep_position), positions[keep_position]
+    return Columns(indptr, moved[keep].astype(np.int32), columns.tf[keep], positions, starts)
+
+
+def without_unused(columns: Columns) -> tuple[Columns, Ints]:
+    """The same postings without columns that hold nothing, and the old ids of the columns that stay."""
+    used = np.flatnonzero(np.diff(columns.indptr))
+    indptr = np.append(columns.indptr[used], columns.indptr[-1])
+    starts = columns.starts
+    if len(columns.positions):
+        starts = np.append(starts[used], starts[-1])
+    return Columns(indptr, columns.slots, columns.tf, columns.positions, starts), used
+
+
+def _running(counts: Ints) -> Ints:
+    out = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=out[1:])
+    return out
+
+
+def _widened(indptr: Ints, terms: int) -> Ints:
+    missing = terms + 1 - len(indptr)
+    return indptr if missing <= 0 else np.append(indptr, np.full(missing, indptr[-1]))
+
+
+def _interleave(
+    left: Ints, right: Ints, pairs: Sequence[tuple[Ints, Ints]]
+) -> tuple[Ints, list[Ints]]:
+    # Each entry moves down by what the other side holds in the columns before it.
+    left_counts, right_counts = np.diff(left), np.diff(right)
+    to_left = np.arange(left[-1]) + np.repeat(right[:-1], left_counts)
+    to_right = np.arange(right[-1]) + np.repeat(left[1:], right_counts)
+    out = []
+    for one, other in pairs:
+        joined = np.empty(len(one) + len(other), one.dtype)
+        joined[to_left], joined[to_right] = one, other
+        out.append(joined)
+    return left + right, out
+
+
+def _dropped(indptr: Ints, keep: NDArray[np.bool_]) -> Ints:
+    gone = np.flatnonzero(~keep)
+    return indptr - np.searchsorted(gone, indptr)
+
+
+class RawBM25(bm25s.BM25):
+    """bm25s whose arrays hold term frequencies and whose Lucene BM25 is computed when a question is asked.
+
+    ``scores["data"]`` is the frequency, not a score. ``alive`` masks texts that were removed; ``count`` and ``total``
+    are the number of living texts and the sum of their lengths; ``recent`` gives postings that are not in the arrays
+    yet. An owner keeps these current; after stock ``index()`` they describe that corpus.
+    """
+
+    def __init__(self, k1: float = 1.2, b: float = 0.75) -> None:
+        super().__init__(k1=k1, b=b, method="lucene", backend="numpy", csc_backend="numpy")
+        self.nonoccurrence_array = None
+        self.lengths: Ints = np.zeros(0, np.int64)
+        self.alive: NDArray[np.bool_] | None = None
+        self.count = 0
+        self.total = 0
+        self.recent: Any = lambda term: None
+
+    def build_index_from_ids(
+        self,
+        unique_token_ids: list[int],
+        corpus_token_ids: list[list[int]],
+        show_progress: bool = False,
+        leave_progress: bool = False,
+    ) -> dict[str, Any]:
+        self.lengths = np.array([len(ids) for ids in corpus_token_ids], np.int64)
+        self.count, self.total = len(self.lengths), int(self.lengths.sum())
+        flat = np.array([one for ids in corpus_token_ids for one in ids], np.int32)
+        terms = max(unique_token_ids, default=-1) + 1
+        return self.as_scores(build_columns(flat, self.lengths, 0, terms, False), self.count)
+
+    def as_scores(self, columns: Columns, slots: int) -> dict[str, Any]:
+        """The dictionary that bm25s keeps its arrays in."""
+        return {"data": columns.tf, "indices": columns.slots, "indptr": columns.indptr, "num_docs": slots}
+
+    def _compute_relevance_from_scores(
+        self, data: Ints, indptr: Ints, indices: Ints, num_docs: int, query_tokens_ids: Ints, dtype: Any
+    ) -> NDArray[np.float32]:
+        out = np.zeros(num_docs, dtype)
+        slots, frequencies, sizes = [], [], []
+        for term in query_tokens_ids.tolist():
+            begin, end = indptr[term], indptr[term + 1]
+            parts = [(indices[begin:end], data[begin:end])]
+            recent = self.recent(term)
+            if recent is not None:
+                parts.append(recent)
+            slots += [part[0] for part in parts]
+            frequencies += [part[1] for part in parts]
+            sizes.append(sum(len(part[0]) for part in parts))
+        if not sum(sizes):
+            return out
+        at, tf = np.concatenate(slots), np.concatenate(frequencies).astype(np.float32)
+        df = np.array(sizes)
+        if self.alive is not None:
+            living = np.concatenate(([0], np.cumsum(self.alive[at], dtype=np.int64)))
+            df = np.diff(living[np.concatenate(([0], np.cumsum(sizes)))])
+        idf = idf_array(df, self.count)
+        norm = length_norm(self.lengths[at], self.total, self.count, self.k1, self.b)
+        score = tf / (norm + tf) * np.repeat(idf, sizes).astype(np.float64)
+        np.add.at(out, at, score.astype(dtype))
+        return out
+
+
+def idf_array(df: Ints, count: int) -> NDArray[np.float32]:
+    """Lucene's idf, ``ln(1 + (N - df + 0.5) / (df + 0.5))``, by bm25s's own function; 0 for a term that no text has."""
+    from bm25s.scoring import _select_idf_scorer
+
+    scorer = _select_idf_scorer("lucene")
+    return np.array([scorer(int(one), N=count) if one else 0.0 for one in df], np.float32)
+
+
+def length_norm(lengths: Ints, total: int, count: int, k1: float, b: float) -> NDArray[np.float64]:
+    """``k1 * ((1 - b) + b * length / average)``, with the float operations in bm25s's order."""
+    average = np.float64(total) / count if total else np.float64(1.0)
+    return k1 * ((1 - b) + b * lengths / average)
