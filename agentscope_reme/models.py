@@ -16,7 +16,10 @@ class FileFrontMatter:
 
 @dataclass(frozen=True, slots=True)
 class FileLink:
-    """A wikilink as it stands in a note. ``target_path`` is literal text; ``line`` is 1-based in the file."""
+    """A wikilink as it stands in a note. ``target_path`` is literal text; ``line`` is 1-based in the file.
+
+    ``target_path`` is "" for a place in the same note; ``size`` is that of an embed (``![[pic.png|100x50]]``).
+    """
 
     source_path: str
     target_path: str
@@ -25,6 +28,7 @@ class FileLink:
     alias: str | None = None
     embed: bool = False
     line: int = 0
+    size: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
