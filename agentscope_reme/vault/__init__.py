@@ -2,3 +2,29 @@
 
 Canonical: what is here is the memory. Imports neither AgentScope nor any other layer of this package.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .dialog import Journal, JournalLine, JournalRecord, StoredResult
+    from .listing import NoteList, NoteStat
+    from .notes import Vault
+
+_HOME = {
+    "Journal": ".dialog",
+    "JournalLine": ".dialog",
+    "JournalRecord": ".dialog",
+    "NoteList": ".listing",
+    "NoteStat": ".listing",
+    "StoredResult": ".dialog",
+    "Vault": ".notes",
+}
+
+__all__ = ["Journal", "JournalLine", "JournalRecord", "NoteList", "NoteStat", "StoredResult", "Vault"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name], __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,58 @@
+"""Who may write what: folders, and the front-matter keys that say where a note comes from."""
+
+from typing import Any
+
+from ..errors import FrontMatterError, PathError
+from .layout import is_ignored, is_reserved
+
+_TRUST = {"external": 0, "agent": 1, "user": 2}
+
+
+def refuse_reserved(path: str, actor: str) -> None:
+    """PathError when ``actor`` (``user``, ``agent``, ``pipeline``) may not write there; ``system`` may anywhere."""
+    if actor == "system":
+        return
+    if is_reserved(path):
+        folder = path.split("/", 1)[0]
+        raise PathError(
+            f"{path}: {folder}/ is written by the system only; put notes in daily/, digest/ or a folder of your own"
+        )
+    if is_ignored(path):
+        raise PathError(f"{path}: hidden files and folders, tools' folders and editors' leftovers are not notes")
+
+
+def guard_front_matter(old: str, new: str, actor: str, path: str = "") -> str:
+    """The text an actor may write: an agent sets none of ``trust``, ``session_id``, ``source_*`` and ``created``.
+
+    What an agent's text says about them is put back to what the note said (for a new note: nothing), except that it may
+    lower ``trust``. Front matter that cannot be read is refused from an agent unless it was so before. Other actors
+    write what they like.
+    """
+    if actor != "agent" or not new.removeprefix("\ufeff").startswith("---"):
+        return new
+    from .frontmatter import delete_keys, parse, set_keys
+
+    before, after = parse(old).front, parse(new).front
+    if after.error is not None:
+        if before.error is None:
+            raise FrontMatterError(f"{path}: the front matter cannot be read ({after.error}); nothing was changed")
+        return new
+    wrong: dict[str, Any] = {}
+    for key in {*after.data, *before.data}:
+        protected = key in ("trust", "session_id", "created") or str(key).startswith("source_")
+        if not protected or after.data.get(key) == before.data.get(key):
+            continue
+        if key == "trust" and _lowers_trust(before.data.get(key), after.data.get(key)):
+            continue
+        wrong[key] = before.data.get(key)
+    if back := {key: value for key, value in wrong.items() if value is not None}:
+        new = set_keys(new, back)
+    if gone := [key for key, value in wrong.items() if value is None]:
+        new = delete_keys(new, gone)
+    return new
+
+
+def _lowers_trust(before: Any, after: Any) -> bool:
+    """Whether an agent may go from one to the other. A note without the key may be marked as the agent's or lower."""
+    limit = _TRUST.get(str(before), 1 if before is None else 0)
+    return after is not None and _TRUST.get(str(after), 3) <= limit

@@ -1,0 +1,266 @@
+"""The journal of a conversation: JSONL, lossless and append-only, one line for each message that left the context.
+
+A line is ``{id, seq, msg, marks, tokens, left_at}``. A message is journalled once: the same id with the same content
+adds nothing, with other content a line. Large parts are pointers (``pointers``), durable before the line that has them.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from ..errors import NoteNotFound
+from .jsonable import dumps, to_jsonable
+from .layout import DIALOG, session_file_name
+from .pointers import StoredResult, pointers_in, put_back, store_result, take_out
+from .storage import Storage
+
+__all__ = ["Journal", "JournalLine", "JournalRecord", "StoredResult", "pointers_in", "store_result"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class JournalRecord:
+    """A message on its way into the journal.
+
+    ``msg`` is a Msg dictionary (id, name, role, content, metadata, timestamp); ``tokens`` its count by the configured
+    counter; ``left_at`` when it left the context (ISO 8601), by default now.
+    """
+
+    msg: dict[str, Any]
+    marks: tuple[str, ...] = ()
+    tokens: int | None = None
+    left_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JournalLine:
+    """A line of the journal. ``line`` is 1-based in the file."""
+
+    id: str
+    seq: int
+    msg: dict[str, Any]
+    marks: tuple[str, ...] = ()
+    tokens: int | None = None
+    left_at: str = ""
+    line: int = 0
+
+
+@dataclass(slots=True)
+class _Known:
+    """What has been seen of the file up to ``offset``."""
+
+    file: tuple[int, int] = (0, 0)
+    offset: int = 0
+    lines: int = 0
+    seq: int = 0
+    bad: int = 0
+    digests: dict[str, set[bytes]] = field(default_factory=dict)
+    count: int = 0
+
+
+class Journal:
+    """The journal of one session. Methods block briefly; in a coroutine use :meth:`add` or a thread."""
+
+    def __init__(
+        self, storage: Storage, session_id: str, *, clock: Callable[[], datetime], publish: Callable[[str, str], None]
+    ) -> None:
+        self.session_id = session_id
+        self.path = f"{DIALOG}/{session_file_name(session_id)}.jsonl"
+        self._storage = storage
+        self._clock = clock
+        self._publish = publish
+        self._known = _Known()
+        self._mutex = threading.RLock()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Journal":
+        return self
+
+    async def add(self, records: Sequence[JournalRecord]) -> int:
+        """:meth:`append` in a thread; when the caller is cancelled it is finished first."""
+        from .notes import finish
+
+        added: int = await finish(self.append, records)
+        return added
+
+    def append(self, records: Sequence[JournalRecord]) -> int:
+        """Journal messages, durably when this returns; how many lines were added.
+
+        Known messages add none, whoever journalled them. All lines of a call are made durable together. When the
+        disk refuses, NoteError is raised and nothing is added.
+        """
+        with self._storage.lock(), self._mutex:
+            created = not self._scan()
+            known, lines, fresh = self._known, [], []
+            pending: set[tuple[str, bytes]] = set()
+            for record in records:
+                message = take_out(to_jsonable(record.msg), self._keep)
+                digest = _digest(message)
+                name = str(message.get("id") or f"sha-{digest.hex()}")
+                if digest in known.digests.get(name, ()) or (name, digest) in pending:
+                    continue
+                pending.add((name, digest))
+                fresh.append((name, digest))
+                line = {
+                    "id": name,
+                    "seq": known.seq + len(fresh),
+                    "msg": message,
+                    "marks": list(record.marks),
+                    "tokens": record.tokens,
+                    "left_at": record.left_at or self._clock().isoformat(timespec="milliseconds"),
+                }
+                lines.append(dumps(line).encode("utf-8"))
+            if not lines:
+                return 0
+            self._storage.append(self.path, b"\n".join(lines) + b"\n")
+            self._scan(fresh)
+        self._publish(self.path, "created" if created else "changed")
+        return len(lines)
+
+    def read(self, expand: bool = False) -> list[JournalLine]:
+        """All lines in order. ``expand`` puts the offloaded parts back, so that each message is as it was."""
+        return list(self.lines(expand=expand))
+
+    def lines(self, *, expand: bool = False) -> Iterator[JournalLine]:
+        """The lines one after the other, without holding the file. Lines that cannot be read are passed over."""
+        try:
+            with self._storage.opened(self.path) as (descriptor, status):
+                for number, raw in enumerate(_raw_lines(descriptor, status.st_size), start=1):
+                    if line := _parse(raw, number):
+                        yield self._expanded(line) if expand else line
+        except NoteNotFound:
+            return
+
+    def tail(self, count: int, *, expand: bool = False) -> list[JournalLine]:
+        """The last ``count`` lines, read from the end; their ``line`` is right."""
+        if count <= 0:
+            return []
+        try:
+            with self._storage.opened(self.path) as (descriptor, status):
+                with self._mutex:
+                    self._scan_open(descriptor, status)
+                    total = self._known.lines
+                raws = _last_lines(descriptor, self._known.offset, count + self._known.bad)
+        except NoteNotFound:
+            return []
+        first = total - len(raws) + 1
+        parsed = [line for number, raw in enumerate(raws, start=first) if (line := _parse(raw, number))]
+        return [self._expanded(line) if expand else line for line in parsed[-count:]]
+
+    def count(self) -> int:
+        """How many lines can be read."""
+        return self._refreshed().count
+
+    def ids(self) -> set[str]:
+        """The ids of all journalled messages."""
+        return set(self._refreshed().digests)
+
+    @property
+    def bad_lines(self) -> int:
+        """How many lines cannot be read (the stump of an interrupted append, or damage)."""
+        return self._refreshed().bad
+
+    def _refreshed(self) -> _Known:
+        with self._mutex:
+            self._scan()
+            return self._known
+
+    def _keep(self, data: str | bytes, suffix: str) -> StoredResult:
+        return store_result(self._storage, data, suffix)
+
+    def _expanded(self, line: JournalLine) -> JournalLine:
+        message = put_back(line.msg, self._storage.read)
+        return JournalLine(line.id, line.seq, message, line.marks, line.tokens, line.left_at, line.line)
+
+    def _scan(self, fresh: Sequence[tuple[str, bytes]] = ()) -> bool:
+        """Learn what the file holds beyond what is known; False when there is no file."""
+        try:
+            with self._storage.opened(self.path) as (descriptor, status):
+                self._scan_open(descriptor, status)
+        except NoteNotFound:
+            self._known = _Known()
+            return False
+        return True
+
+    def _scan_open(self, descriptor: int, status: os.stat_result) -> None:
+        known = self._known
+        if known.file != (status.st_dev, status.st_ino) or status.st_size < known.offset:
+            known = self._known = _Known(file=(status.st_dev, status.st_ino))
+        if status.st_size == known.offset:
+            return
+        os.lseek(descriptor, known.offset, os.SEEK_SET)
+        for raw in _raw_lines(descriptor, status.st_size - known.offset):
+            if not raw.endswith(b"\n"):
+                if _parse(raw, 0) is None:
+                    break  # the stump of an append, or one that is being made
+                raw += b""
+            known.offset += len(raw)
+            known.lines += 1
+            line = _parse(raw, known.lines)
+            if line is None:
+                known.bad += 1 if raw.strip() else 0
+                continue
+            known.count += 1
+            known.seq = max(known.seq, line.seq)
+            known.digests.setdefault(line.id, set()).add(_digest(line.msg))
+
+
+def _digest(message: dict[str, Any]) -> bytes:
+    """What tells two versions of one message apart: who says what. Pointers stand for what they point to."""
+    said = [message.get("role"), message.get("name"), message.get("content")]
+    return hashlib.sha256(dumps(said, sort_keys=True).encode("utf-8")).digest()[:12]
+
+
+def _parse(raw: bytes, number: int) -> JournalLine | None:
+    try:
+        fields = json.loads(raw)
+        message = fields["msg"]
+        if not isinstance(message, dict):
+            return None
+        tokens = fields.get("tokens")
+        return JournalLine(
+            str(fields["id"]),
+            int(fields.get("seq") or 0),
+            message,
+            tuple(str(mark) for mark in fields.get("marks") or ()),
+            tokens if isinstance(tokens, int) else None,
+            str(fields.get("left_at") or ""),
+            number,
+        )
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _raw_lines(descriptor: int, size: int) -> Iterator[bytes]:
+    """The lines of the next ``size`` bytes with their ends; split on LF alone, as JSON text may hold U+2028."""
+    rest = b""
+    left = size
+    while left > 0 and (block := os.read(descriptor, min(left, 1 << 20))):
+        left -= len(block)
+        pieces = (rest + block).split(b"\n")
+        rest = pieces.pop()
+        for piece in pieces:
+            yield piece + b"\n"
+    if rest:
+        yield rest
+
+
+def _last_lines(descriptor: int, end: int, count: int) -> list[bytes]:
+    data, position = b"", end
+    while position > 0 and data.count(b"\n") <= count:
+        step = min(position, 65_536)
+        position -= step
+        os.lseek(descriptor, position, os.SEEK_SET)
+        data = os.read(descriptor, step) + data
+    lines = data.split(b"\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    if position > 0:
+        lines = lines[1:]
+    return lines[-count:]

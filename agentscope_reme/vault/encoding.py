@@ -1,0 +1,177 @@
+"""Bytes of a file as text: which encoding, which characters may be kept, and where a text may be cut."""
+
+import unicodedata
+from dataclasses import dataclass
+
+SAMPLE_BYTES = 1 << 20  # the part of a large file that decides its encoding
+
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"BM", "image/bmp"),
+    (b"II*\x00", "image/tiff"),
+    (b"MM\x00*", "image/tiff"),
+    (b"%PDF-", "application/pdf"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"\x1f\x8b", "application/gzip"),
+    (b"\x28\xb5\x2f\xfd", "application/zstd"),
+    (b"\x7fELF", "application/x-executable"),
+)
+_TEXT_CONTROLS = frozenset(b"\t\n\r\x0b\x0c\x1b\x08")
+_ZWJ = "\u200d"
+
+
+def clean_text(text: str, *, keep_nul: bool = False) -> str:
+    """Text that any file, JSON document or index can hold; the one rule for characters that cannot be stored.
+
+    A surrogate pair becomes its character, a lone surrogate U+FFFD. NUL becomes U+FFFD in notes; JSON escapes NUL and
+    offloaded results are kept to the byte, so both pass ``keep_nul=True``. All else is left alone.
+    """
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if not keep_nul and "\x00" in text:
+        text = text.replace("\x00", "\ufffd")
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What the bytes of a file are.
+
+    ``encoding`` is the codec that displays them, or ``binary``. ``exact`` says whether the text may be changed and
+    saved again: only UTF-8 is, so that no file is ever turned into another encoding or into mojibake. ``bom`` is the
+    length of its byte order mark. ``media_type`` is known for some binaries.
+    """
+
+    encoding: str
+    exact: bool = True
+    bom: int = 0
+    media_type: str = ""
+
+
+def kind_of(sample: bytes, *, whole: bool = True) -> Kind:
+    """Recognise a file by its first bytes. ``whole`` is False when more follow: its end may cut a character."""
+    if sample.startswith(b"\xef\xbb\xbf"):
+        return Kind("utf-8", bom=3)
+    if sample.startswith(b"\xff\xfe\x00\x00"):
+        return Kind("utf-32-le", exact=False, bom=4)
+    for mark, encoding in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+        if sample.startswith(mark) and _decodes(sample[2:], encoding, whole):
+            return Kind(encoding, exact=False, bom=2)
+    media_type = _media_type(sample)
+    utf8 = _decodes(sample, "utf-8", whole)
+    if media_type and not (utf8 and media_type == "image/bmp"):
+        return Kind("binary", exact=False, media_type=media_type)
+    if utf8:
+        return Kind("binary", exact=False) if _mostly_controls(sample) else Kind("utf-8")
+    for encoding in ("utf-16-le", "utf-16-be"):
+        if _looks_utf16(sample, encoding) and _decodes(sample, encoding, whole):
+            return Kind(encoding, exact=False)
+    if _mostly_controls(sample):
+        return Kind("binary", exact=False)
+    if _decodes(sample, "gb18030", whole) and _looks_chinese(sample.decode("gb18030", "ignore")):
+        return Kind("gb18030", exact=False)
+    damaged = sample.decode("utf-8", "replace").count("\ufffd")
+    # A few bad bytes in a UTF-8 file stay as they are when the rest is edited (surrogateescape keeps them).
+    multibyte = sum(1 for character in sample.decode("utf-8", "ignore") if ord(character) > 127)
+    if damaged <= max(3, multibyte // 20):
+        return Kind("utf-8")
+    return Kind("utf-8", exact=False)
+
+
+def decode_exact(data: bytes) -> str:
+    """UTF-8 bytes as text that encodes back to the same bytes, also damaged ones; a BOM stays the first character."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def encode_exact(text: str) -> bytes:
+    """The inverse of :func:`decode_exact`."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def display(text: str) -> str:
+    """Decoded text as it may be shown: undecodable bytes, lone surrogates and NUL become U+FFFD."""
+    return clean_text(text)
+
+
+def safe_cut(text: str, index: int) -> int:
+    """The last place at or before ``index`` where ``text`` can be cut without taking a visible character apart.
+
+    Keeps combining marks, variation selectors, skin tones, ZWJ sequences and flags together; looks back at most 32
+    characters, and gives ``index`` itself when that is not enough.
+    """
+    if index >= len(text):
+        return len(text)
+    position = index
+    for _ in range(32):
+        if position <= 0:
+            break
+        if not _joined(text, position):
+            return position
+        position -= 1
+    return index
+
+
+def _joined(text: str, position: int) -> bool:
+    before, after = text[position - 1], text[position]
+    if after == _ZWJ or before == _ZWJ or unicodedata.category(after).startswith("M"):
+        return True
+    if "\U0001f3fb" <= after <= "\U0001f3ff":
+        return True
+    if "\U0001f1e6" <= after <= "\U0001f1ff":
+        start = position
+        while start > 0 and "\U0001f1e6" <= text[start - 1] <= "\U0001f1ff" and position - start < 32:
+            start -= 1
+        return (position - start) % 2 == 1
+    return before == "\r" and after == "\n"
+
+
+def _media_type(sample: bytes) -> str:
+    if sample[:4] == b"RIFF" and sample[8:12] == b"WEBP":
+        return "image/webp"
+    if sample[4:12] in (b"ftypheic", b"ftypavif", b"ftypmif1"):
+        return "image/heic" if sample[8:12] != b"avif" else "image/avif"
+    return next((media_type for magic, media_type in _MAGIC if sample.startswith(magic)), "")
+
+
+def _decodes(data: bytes, encoding: str, whole: bool) -> bool:
+    import codecs
+
+    try:
+        codecs.getincrementaldecoder(encoding)("strict").decode(data, final=whole)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _mostly_controls(sample: bytes) -> bool:
+    head = sample[:65_536]
+    odd = sum(1 for byte in head if byte < 32 and byte not in _TEXT_CONTROLS)
+    return odd * 10 > len(head)
+
+
+def _looks_utf16(sample: bytes, encoding: str) -> bool:
+    head = sample[:4096]
+    if len(head) < 4:
+        return False
+    high = head[1::2] if encoding == "utf-16-le" else head[0::2]
+    low = head[0::2] if encoding == "utf-16-le" else head[1::2]
+    return high.count(0) * 3 > len(high) and low.count(0) * 10 < len(low)
+
+
+def _looks_chinese(text: str) -> bool:
+    wide = [character for character in text if ord(character) > 127]
+    common = sum(
+        1
+        for character in wide
+        if "\u4e00" <= character <= "\u9fff"
+        or "\u3000" <= character <= "\u303f"
+        or "\uff00" <= character <= "\uffef"
+        or character in "“”‘’—…·"
+    )
+    return bool(wide) and common * 10 >= len(wide) * 8

@@ -1,0 +1,182 @@
+"""What changed, by whom and why: ``history/log.jsonl`` and the bytes each change replaced.
+
+An entry is written before the change it tells of, so that no change is ever without one. A crash in between leaves an
+entry whose change did not happen: the next writer, who finds it last in the log and the old bytes still in place, marks
+it void. All of this runs under the vault's lock.
+"""
+
+import json
+import logging
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from ..errors import NoteError, NoteNotFound
+from .jsonable import dumps
+from .storage import ANY, Storage, digest_of
+
+log = logging.getLogger(__name__)
+
+LOG = "history/log.jsonl"
+OBJECTS = "history/objects"
+TRASH = "history/trash"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One change. ``old`` and ``new`` are SHA-256 of the whole file, None where there was or is no file.
+
+    ``kind``: created, changed, appended, removed, moved, void. ``old_size`` (bytes) restores an append: its old content
+    is the start of the new. ``moved_to`` is the trash or the new path. ``group`` joins the entries of one operation;
+    ``of`` names the entry that this one undoes or voids.
+    """
+
+    id: str
+    time: str
+    actor: str
+    reason: str
+    path: str
+    kind: str
+    old: str | None = None
+    new: str | None = None
+    old_size: int | None = None
+    moved_to: str | None = None
+    group: str | None = None
+    of: str | None = None
+
+
+class History:
+    """The change log of one vault."""
+
+    def __init__(self, storage: Storage, clock: Callable[[], datetime]) -> None:
+        self._storage = storage
+        self._clock = clock
+        self._last_own = ""
+
+    def new_id(self) -> str:
+        return f"{self._clock():%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
+
+    def record(
+        self, path: str, kind: str, *, actor: str, reason: str, old: bytes | None, new: bytes | None, **more: Any
+    ) -> HistoryEntry:
+        """Note a change that is about to be made; the old bytes are durable before the entry is."""
+        self._settle()
+        if old is not None and kind != "appended":
+            self._keep(old)
+        entry = HistoryEntry(
+            self.new_id(),
+            self._clock().isoformat(timespec="seconds"),
+            actor,
+            reason,
+            path,
+            kind,
+            None if old is None else digest_of(old),
+            None if new is None else digest_of(new),
+            None if old is None else len(old),
+            **more,
+        )
+        self._write(entry)
+        return entry
+
+    def entries(self) -> list[HistoryEntry]:
+        """All entries that took effect, oldest first. Lines that cannot be read are passed over."""
+        read = list(self._read())
+        void = {entry.of for entry in read if entry.kind == "void"}
+        return [entry for entry in read if entry.kind != "void" and entry.id not in void]
+
+    def old_bytes(self, entry: HistoryEntry, present: bytes | None) -> bytes | None:
+        """What the file held before ``entry``; ``present`` is what it holds after. NoteNotFound when no longer kept."""
+        if entry.old is None:
+            return None
+        if entry.kind == "appended" and present is not None and entry.old_size is not None:
+            return present[: entry.old_size]
+        from zstandard import ZstdDecompressor, ZstdError
+
+        try:
+            data = ZstdDecompressor().decompress(self._storage.read(_object_path(entry.old)))
+        except NoteNotFound:
+            raise NoteNotFound(f"{entry.path}: the content before {entry.id} is no longer kept", entry.path) from None
+        except ZstdError as error:
+            raise NoteError(f"{entry.path}: the content kept for {entry.id} is damaged", entry.path) from error
+        if digest_of(data) != entry.old:
+            raise NoteError(f"{entry.path}: the content kept for {entry.id} is damaged", entry.path)
+        return data
+
+    def _keep(self, data: bytes) -> None:
+        path = _object_path(digest_of(data))
+        if self._storage.exists(path):
+            return
+        from zstandard import ZstdCompressor
+
+        self._storage.replace(path, ZstdCompressor(level=3, write_checksum=True).compress(data), expect=ANY)
+
+    def _write(self, entry: HistoryEntry) -> None:
+        line = {key: value for key, value in asdict(entry).items() if value is not None}
+        self._storage.append(LOG, dumps(line).encode("utf-8") + b"\n")
+        self._last_own = entry.id
+
+    def _settle(self) -> None:
+        """Void the last entry when another writer left it and its change is not in the file."""
+        last = self._tail()
+        if last is None or last.id == self._last_own or last.kind == "void" or last.old == last.new:
+            return
+        self._last_own = last.id
+        present = self._storage.read_if_any(last.path)
+        if (None if present is None else digest_of(present)) == last.old:
+            self._write(
+                HistoryEntry(
+                    self.new_id(),
+                    self._clock().isoformat(timespec="seconds"),
+                    "system",
+                    "the change was interrupted before it was made",
+                    last.path,
+                    "void",
+                    of=last.id,
+                )
+            )
+
+    def _tail(self) -> HistoryEntry | None:
+        import os
+
+        try:
+            with self._storage.opened(LOG) as (descriptor, status):
+                os.lseek(descriptor, max(0, status.st_size - 16_384), os.SEEK_SET)
+                lines = os.read(descriptor, 16_384).split(b"\n")
+        except NoteNotFound:
+            return None
+        return next((entry for line in reversed(lines) if line and (entry := _parse(line))), None)
+
+    def _read(self) -> Iterator[HistoryEntry]:
+        try:
+            data = self._storage.read(LOG)
+        except NoteNotFound:
+            return
+        bad = 0
+        for line in data.split(b"\n"):
+            if not line:
+                continue
+            entry = _parse(line)
+            if entry is None:
+                bad += 1
+            else:
+                yield entry
+        if bad:
+            log.warning("%s: %d lines could not be read", LOG, bad)
+
+
+def _parse(line: bytes) -> HistoryEntry | None:
+    try:
+        fields = json.loads(line)
+        known = {key: fields.get(key) for key in HistoryEntry.__dataclass_fields__}
+    except (ValueError, AttributeError):
+        return None
+    if not all(isinstance(known[key], str) for key in ("id", "time", "actor", "path", "kind")):
+        return None
+    known["reason"] = known["reason"] or ""
+    return HistoryEntry(**known)
+
+
+def _object_path(digest: str) -> str:
+    return f"{OBJECTS}/{digest[:2]}/{digest}.zst"

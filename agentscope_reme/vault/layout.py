@@ -1,0 +1,170 @@
+"""Names of folders and files: where things lie, which are ignored, how a text becomes a file name, and dates."""
+
+import hashlib
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from fnmatch import fnmatchcase, translate
+from pathlib import Path
+
+MEMORY_FILE = "MEMORY.md"
+DAILY = "daily"
+DIGEST = "digest"
+RESOURCE = "resource"
+SESSION = "session"
+DIALOG = "session/dialog"
+TOOL_RESULT = "session/tool_result"
+HISTORY = "history"
+METADATA = "metadata"
+
+# Written by the system alone; agents, users and pipelines write notes elsewhere.
+RESERVED = (METADATA, HISTORY, SESSION, RESOURCE)
+# Never walked by default: the first two are records about notes, the third holds pieces of journals.
+UNINDEXED = (METADATA, HISTORY, TOOL_RESULT, "reme_metadata", "reme_session", "tool_result", "tool_results")
+
+TEMP_PREFIX = ".reme-tmp-"
+MAX_NAME_BYTES = 255
+
+_TOOL_FOLDERS = frozenset({"node_modules", "__pycache__", "$RECYCLE.BIN", "System Volume Information", "lost+found"})
+_LEFTOVERS = (
+    "*.sync-conflict-*",
+    ".#*",
+    "#*#",
+    "~$*",
+    "*~",
+    "*.tmp",
+    "*.swp",
+    "*.swx",
+    "*.crdownload",
+    "*.part",
+    "4913",
+    "Thumbs.db",
+    "desktop.ini",
+)
+_LEFTOVER = re.compile("|".join(translate(pattern) for pattern in _LEFTOVERS))
+_WINDOWS_DEVICE = re.compile(r"(?i:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)")
+_PLAIN_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+
+
+def today(now: datetime) -> str:
+    """The date of ``now`` in its own zone, as ``YYYY-MM-DD``."""
+    return f"{now.year:04d}-{now.month:02d}-{now.day:02d}"
+
+
+def daily_page(date: str) -> str:
+    """The path of a day's index page."""
+    return f"{DAILY}/{date}.md"
+
+
+def is_windows_device(name: str) -> bool:
+    """Whether Windows takes ``name`` for a device, whatever its suffix (``CON``, ``nul.md``)."""
+    return _WINDOWS_DEVICE.match(name.split(".")[0].rstrip() + ".") is not None
+
+
+def session_file_name(session_id: str) -> str:
+    """A file name, without suffix, for a session id: different ids never share one, also on case-insensitive disks.
+
+    An id of lower-case letters, digits, ``.``, ``_`` and ``-`` (at most 100) stands for itself. Any other becomes a
+    readable start, ``~``, and 128 bits of the SHA-256 of its UTF-8 text; plain names have no ``~``.
+    """
+    plain = (
+        _PLAIN_ID.fullmatch(session_id)
+        and not session_id.endswith(".")
+        and not is_windows_device(session_id)
+        and not is_ignored(f"{session_id}.jsonl")
+    )
+    if plain:
+        return session_id
+    digest = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"{slug(session_id, 48)}~{digest}"
+
+
+def slug(text: str, max_bytes: int = 80) -> str:
+    """A portable file name part: letters (of any script), digits, ``_``, ``-`` and ``.`` stay, all else becomes ``-``.
+
+    NFC, ASCII in lower case, at most ``max_bytes`` of UTF-8, no character cut; ``untitled`` if nothing stays.
+    """
+    text = unicodedata.normalize("NFC", text)
+    kept = [
+        character.lower() if character.isascii() else character
+        for character in (c if c in "_.-" or unicodedata.category(c)[0] in "LNM" else "-" for c in text)
+    ]
+    name = re.sub(r"-{2,}", "-", re.sub(r"\.{2,}", ".", "".join(kept))).strip("-. ")
+    name = fit_bytes(name, max_bytes).strip("-. ")
+    if is_windows_device(name):
+        name = fit_bytes(f"{name.replace('.', '-')}-note", max_bytes)
+    return name or "untitled"
+
+
+def fit_bytes(text: str, max_bytes: int) -> str:
+    """The longest start of ``text`` that fits ``max_bytes`` of UTF-8 and ends between two visible characters."""
+    from .encoding import safe_cut
+
+    data = text.encode("utf-8", "replace")
+    if len(data) <= max_bytes:
+        return text
+    return text[: safe_cut(text, len(data[:max_bytes].decode("utf-8", "ignore")))]
+
+
+def is_reserved(path: str) -> bool:
+    """Whether a vault-relative path lies in a folder that only the system writes."""
+    return path.split("/", 1)[0].casefold() in RESERVED
+
+
+def is_ignored(path: str, extra_globs: Iterable[str] = ()) -> bool:
+    """Whether a vault-relative path is hidden, a tool's folder or an editor's or sync program's leftover.
+
+    ``extra_globs`` are matched against the whole path and against each name in it, case-sensitively.
+    """
+    parts = path.split("/")
+    for part in parts:
+        if part.startswith(".") or part in _TOOL_FOLDERS or _LEFTOVER.match(part):
+            return True
+    return any(
+        fnmatchcase(path, pattern) or any(fnmatchcase(part, pattern.rstrip("/")) for part in parts)
+        for pattern in extra_globs
+    )
+
+
+def iter_files(
+    root: Path,
+    start: str = "",
+    *,
+    suffixes: tuple[str, ...] | None = None,
+    extra_globs: tuple[str, ...] = (),
+    skip: tuple[str, ...] = UNINDEXED,
+) -> Iterator[tuple[str, os.stat_result]]:
+    """The regular files below ``start``, as (vault-relative path, stat), sorted by name within each folder.
+
+    Symlinks are not followed: what they point to inside the vault is met under its own name, what lies outside is not
+    the vault's. FIFOs, sockets and folders named like notes are passed over, as are names that are not UTF-8, and
+    folders that vanish or cannot be read. ``suffixes`` are lower case with the dot; ``skip`` are folders not entered.
+    """
+    pending = [start.strip("/")]
+    while pending:
+        folder = pending.pop()
+        try:
+            with os.scandir(root / folder if folder else root) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        below: list[str] = []
+        for entry in entries:
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            if path in skip or is_ignored(entry.name) or (extra_globs and is_ignored(path, extra_globs)):
+                continue
+            try:
+                path.encode("utf-8")
+                if entry.is_dir(follow_symlinks=False):
+                    below.append(path)
+                elif entry.is_file(follow_symlinks=False) and _has_suffix(entry.name, suffixes):
+                    yield path, entry.stat(follow_symlinks=False)
+            except (OSError, UnicodeEncodeError):
+                continue
+        pending.extend(reversed(below))
+
+
+def _has_suffix(name: str, suffixes: tuple[str, ...] | None) -> bool:
+    return suffixes is None or name.lower().endswith(suffixes)

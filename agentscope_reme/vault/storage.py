@@ -1,0 +1,378 @@
+"""Durable replace, append, move and remove: the only module that opens a vault file for writing.
+
+Every change is made under one lock per vault (an OS lock on ``metadata/vault.lock``, so that a dead owner frees it);
+readers take none. ``docs/durability.md`` says what is promised and which races remain.
+"""
+
+import hashlib
+import logging
+import os
+import secrets
+import stat as modes
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from ..errors import NoteChanged, NoteError, NoteExists, NoteNotFound, PathError
+from .layout import METADATA, TEMP_PREFIX
+from .paths import Folder, Place, locate, parse_path, refuse_twin, unportable
+from .refusals import refusal
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+log = logging.getLogger(__name__)
+
+VERSION_LENGTH = 16
+LOCK_SECONDS = 30.0
+
+
+class _Any(Enum):
+    ANY = "any"
+
+
+ANY: Final = _Any.ANY
+Expectation = str | None | Literal[_Any.ANY]
+
+
+def digest_of(data: bytes) -> str:
+    """SHA-256 of some bytes, in hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def version_of(data: bytes) -> str:
+    """The version of a file with these bytes: the first 16 hex digits (64 bits) of their SHA-256."""
+    return digest_of(data)[:VERSION_LENGTH]
+
+
+def is_version(version: str, seen: str) -> bool:
+    """Whether ``seen``, a version or a whole SHA-256, is ``version``."""
+    return len(seen) >= VERSION_LENGTH and seen[:VERSION_LENGTH].lower() == version
+
+
+class Storage:
+    """The files of one vault. All paths are vault-relative; OS errors come out as NoteError with a sentence."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._threads = threading.RLock()
+        self._held = 0
+        self._lock: BaseFileLock | None = None
+        self._swept: set[tuple[str, ...]] = set()
+
+    # --- the lock -------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Exclude every other writer of this vault, in this process and in others; may be nested."""
+        with self._threads:
+            if self._held == 0:
+                self._acquire()
+            self._held += 1
+            try:
+                yield
+            finally:
+                self._held -= 1
+                if self._held == 0 and self._lock is not None:
+                    self._lock.release()
+
+    def _acquire(self) -> None:
+        from filelock import FileLock, Timeout
+
+        path = self.root / METADATA / "vault.lock"
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            with locate(self.root, (METADATA, "vault.lock"), make=_make_folder) as place:
+                path = place.folder.path / place.name
+            if self._lock is None:
+                self._lock = FileLock(path, timeout=LOCK_SECONDS, thread_local=False)
+            self._lock.acquire(poll_interval=0.005)
+        except Timeout as error:
+            raise NoteError(
+                f"another process has been writing to the vault for {LOCK_SECONDS:.0f} seconds; nothing was changed"
+            ) from error
+        except OSError as error:
+            raise refusal(error, METADATA) from error
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def opened(self, path: str) -> Iterator[tuple[int, os.stat_result]]:
+        """A regular file, open for reading: its descriptor and status. NoteNotFound when there is none."""
+        names = parse_path(path)
+        try:
+            with locate(self.root, names) as place:
+                descriptor = place.folder.open(place.name, os.O_RDONLY)
+        except OSError as error:
+            raise refusal(error, path, reading=True) from error
+        try:
+            status = os.fstat(descriptor)
+            if modes.S_ISDIR(status.st_mode):
+                raise NoteNotFound(f"{path} is a folder, not a file; list it instead", path)
+            if not modes.S_ISREG(status.st_mode):
+                raise NoteNotFound(f"{path} is not a regular file", path)
+            yield descriptor, status
+        except OSError as error:
+            raise refusal(error, path, reading=True) from error
+        finally:
+            os.close(descriptor)
+
+    def read(self, path: str) -> bytes:
+        """All bytes of a file."""
+        with self.opened(path) as (descriptor, status):
+            return read_all(descriptor, status.st_size)
+
+    def read_if_any(self, path: str) -> bytes | None:
+        """All bytes of a file, or None when there is nothing of that name."""
+        try:
+            return self.read(path)
+        except NoteNotFound:
+            if self.exists(path):
+                raise
+            return None
+
+    def exists(self, path: str) -> bool:
+        try:
+            with locate(self.root, parse_path(path)) as place:
+                return place.lstat() is not None
+        except OSError:
+            return False
+
+    # --- writing --------------------------------------------------------------------------------------------------
+
+    def replace(self, path: str, data: bytes, *, expect: Expectation = ANY) -> str:
+        """Make ``data`` the content of a file, all of it or nothing, and return its version.
+
+        ``expect`` is the version that is replaced, None for a file that must not exist, ANY for whatever is there.
+        Raises NoteChanged or NoteExists when it is not so. A mode and a symlink inside the vault are kept; the file is
+        the old one until the bytes are on the disk.
+        """
+        names = parse_path(path)
+        with self.lock(), _explained(path), locate(self.root, names, make=_make_folder) as place:
+            status = place.lstat()
+            if status is None:
+                if problem := unportable((place.name,)):
+                    raise PathError(problem)
+                refuse_twin(place.folder, place.name)
+            elif not modes.S_ISREG(status.st_mode):
+                raise NoteError(f"{path} is not a file; nothing was changed", path)
+            elif not status.st_mode & 0o222:
+                raise NoteError(f"{path} is write-protected; nothing was changed", path)
+            self._sweep(place.folder)
+            temporary = _write_temporary(place.folder, data, status)
+            try:
+                _check(place, path, expect)
+                if expect is None:
+                    _publish_new(place, temporary, path)
+                else:
+                    _rename(place.folder, temporary, place.folder, place.name)
+                temporary = ""
+                place.folder.sync()
+            finally:
+                if temporary:
+                    _discard(place.folder, temporary)
+        return version_of(data)
+
+    def append(self, path: str, data: bytes) -> int:
+        """Add whole lines to a log, durably; returns the offset at which they begin.
+
+        A file that ends in the stump of a line gets a newline first. When the disk refuses, the file is cut back to
+        what it was. A crash can leave the stump of a line, which readers of logs skip; notes are replaced instead.
+        """
+        names = parse_path(path)
+        with self.lock(), _explained(path), locate(self.root, names, make=_make_folder) as place:
+            created = place.lstat() is None
+            descriptor = place.folder.open(place.name, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            try:
+                status = os.fstat(descriptor)
+                if not modes.S_ISREG(status.st_mode):
+                    raise NoteError(f"{path} is not a file; nothing was changed", path)
+                size = status.st_size
+                if size and _last_byte(descriptor, size) != b"\n":
+                    data = b"\n" + data
+                    start = size + 1
+                else:
+                    start = size
+                try:
+                    _write_all(descriptor, data)
+                    os.fsync(descriptor)
+                except OSError:
+                    os.ftruncate(descriptor, size)
+                    raise
+            finally:
+                os.close(descriptor)
+            if created:
+                place.folder.sync()
+        return start
+
+    def remove(self, path: str) -> None:
+        """Unlink a file, or the link itself when it is one. Nothing there is not an error."""
+        names = parse_path(path)
+        with self.lock(), _explained(path):
+            try:
+                with locate(self.root, names, follow_last=False) as place:
+                    _unlink(place.folder, place.name)
+                    place.folder.sync()
+            except FileNotFoundError:
+                return
+
+    def rename(self, path: str, new_path: str) -> None:
+        """Move a file, link or folder in one step to a name that is free."""
+        names, new_names = parse_path(path), parse_path(new_path)
+        with (
+            self.lock(),
+            _explained(path),
+            locate(self.root, names, follow_last=False) as place,
+            locate(self.root, new_names, make=_make_folder, follow_last=False) as target,
+        ):
+            if target.lstat() is not None:
+                raise NoteExists(f"{new_path} exists; nothing was changed", new_path)
+            _rename(place.folder, place.name, target.folder, target.name)
+            target.folder.sync()
+            place.folder.sync()
+
+    def prune_folder(self, path: str) -> None:
+        """Remove a folder if it is empty."""
+        with self.lock():
+            try:
+                with locate(self.root, parse_path(path), follow_last=False) as place:
+                    os.rmdir(place.folder.at(place.name), dir_fd=place.folder.fd)
+                    place.folder.sync()
+            except (OSError, PathError):
+                return
+
+    def _sweep(self, folder: Folder) -> None:
+        """Remove temporaries of writers that died: whoever holds the lock is the only living writer."""
+        if folder.names in self._swept:
+            return
+        for name in folder.entries():
+            if name.startswith(TEMP_PREFIX):
+                _discard(folder, name)
+        self._swept.add(folder.names)
+
+
+def read_all(descriptor: int, size: int) -> bytes:
+    """The bytes of an open file, also when it grows meanwhile."""
+    parts: list[bytes] = []
+    while chunk := os.read(descriptor, max(size + 1, 65_536) if not parts else 1 << 20):
+        parts.append(chunk)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise refusal(error, path) from error
+
+
+def _write_temporary(folder: Folder, data: bytes, like: os.stat_result | None) -> str:
+    name = f"{TEMP_PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
+    descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        try:
+            if like is not None:
+                _keep_mode(descriptor, like)
+            _write_all(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except BaseException:
+        _discard(folder, name)
+        raise
+    return name
+
+
+def _keep_mode(descriptor: int, like: os.stat_result) -> None:
+    if not hasattr(os, "fchmod"):
+        return
+    mine = os.fstat(descriptor)
+    if (mine.st_uid, mine.st_gid) != (like.st_uid, like.st_gid):
+        try:
+            os.fchown(descriptor, like.st_uid, like.st_gid)
+        except OSError:
+            log.debug("the owner of a replaced file could not be kept")
+    os.fchmod(descriptor, modes.S_IMODE(like.st_mode))
+
+
+def _check(place: Place, path: str, expect: Expectation) -> None:
+    if expect is ANY:
+        return
+    try:
+        descriptor = place.folder.open(place.name, os.O_RDONLY)
+    except FileNotFoundError:
+        if expect is not None:
+            raise NoteChanged(f"{path} was removed since you read it; nothing was changed", path) from None
+        return
+    try:
+        if expect is None:
+            raise NoteExists(f"{path} exists; nothing was changed", path)
+        present = version_of(read_all(descriptor, os.fstat(descriptor).st_size))
+    finally:
+        os.close(descriptor)
+    if not is_version(present, expect):
+        raise NoteChanged(
+            f"{path} has changed since you read it (it is now version {present}); nothing was changed, read it again",
+            path,
+        )
+
+
+def _publish_new(place: Place, temporary: str, path: str) -> None:
+    """Give a new file its name; a hard link, unlike a rename, never replaces what another program just put there."""
+    try:
+        os.link(
+            place.folder.at(temporary),
+            place.folder.at(place.name),
+            src_dir_fd=place.folder.fd,
+            dst_dir_fd=place.folder.fd,
+            follow_symlinks=False,
+        )
+    except FileExistsError:
+        raise NoteExists(f"{path} exists; nothing was changed", path) from None
+    except (OSError, NotImplementedError):  # a disk without hard links
+        if place.lstat() is not None:
+            raise NoteExists(f"{path} exists; nothing was changed", path) from None
+        _rename(place.folder, temporary, place.folder, place.name)
+        return
+    _discard(place.folder, temporary)
+
+
+def _make_folder(here: Folder, name: str) -> None:
+    refuse_twin(here, name)
+    if problem := unportable((name,)):
+        raise PathError(problem)
+    with suppress(FileExistsError):
+        os.mkdir(here.at(name), dir_fd=here.fd)
+        here.sync()
+
+
+def _rename(folder: Folder, name: str, target: Folder, new_name: str) -> None:
+    os.replace(folder.at(name), target.at(new_name), src_dir_fd=folder.fd, dst_dir_fd=target.fd)
+
+
+def _unlink(folder: Folder, name: str) -> None:
+    os.unlink(folder.at(name), dir_fd=folder.fd)
+
+
+def _discard(folder: Folder, name: str) -> None:
+    try:
+        _unlink(folder, name)
+    except OSError:
+        log.debug("a temporary file could not be removed: %s", name)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _last_byte(descriptor: int, size: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, 1, size - 1)
+    os.lseek(descriptor, size - 1, os.SEEK_SET)
+    return os.read(descriptor, 1)
