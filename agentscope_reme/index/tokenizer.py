@@ -1,38 +1,26 @@
 """Text becomes terms, the same way for notes and for questions."""
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+import hashlib
+import unicodedata
+from collections.abc import Iterable, Iterator
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 
-from .dates import DateMention, asks_when, find_dates
+from .chinese import Bigrams, JiebaWords
+from .dates import DateMention, find_dates
+from .english import CAPITAL_NAMES, STOP_WORDS, Stemmer
+from .identifiers import Compound, compound_terms
+from .query_terms import QueryTerms, take_apart
+from .words import FIRST_SPACELESS, emoji_of, every_word, is_run, normalised, pieces, segments, words_of
 
-_WORD = re.compile(r"[^\W_]+")
+__all__ = ["QueryTerms", "Tokenizer", "terms_with_char"]
 
-
-@dataclass(frozen=True, slots=True)
-class QueryTerms:
-    """A question, taken apart.
-
-    ``terms`` are distinct and in order, ``weights`` runs parallel (1 for a word, less for a part of an identifier).
-    ``groups`` are the content words, each with its alternatives (an identifier and its parts): a group counts as present
-    when any of its terms is; ``content_terms`` are the first of each group. ``pairs`` are neighbouring content words in
-    order. ``phrases`` are the quoted passages as term sequences. ``single_chars`` are single Chinese characters that no
-    term covers: see :func:`terms_with_char`. ``stop_only`` says that nothing but function words was asked for.
-    """
-
-    text: str
-    terms: tuple[str, ...] = ()
-    weights: tuple[float, ...] = ()
-    content_terms: tuple[str, ...] = ()
-    groups: tuple[tuple[str, ...], ...] = ()
-    pairs: tuple[tuple[str, str], ...] = ()
-    phrases: tuple[tuple[str, ...], ...] = ()
-    single_chars: tuple[str, ...] = ()
-    dates: tuple[DateMention, ...] = ()
-    asks_when: bool = False
-    stop_only: bool = False
+# Raise it with every change after which the same text may give other terms: stored indexes are then rebuilt.
+_VERSION = 1
+# About 6 MB of terms; a vault's everyday vocabulary is smaller than this.
+_MOST_CACHED = 32_768
+_LONGEST_CACHED = 64
 
 
 def terms_with_char(char: str, vocabulary: Iterable[str]) -> list[str]:
@@ -40,34 +28,86 @@ def terms_with_char(char: str, vocabulary: Iterable[str]) -> list[str]:
     return [term for term in vocabulary if char in term]
 
 
+class _Words(dict[str, tuple[str, ...]]):
+    """Index terms of a piece of text; bounded by starting over, which costs less than keeping an order of use."""
+
+    def __init__(self, tokenizer: "Tokenizer") -> None:
+        super().__init__()
+        self._tokenizer = tokenizer
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        terms = tuple(self._tokenizer.analyse(piece))
+        if len(piece) <= _LONGEST_CACHED:
+            if len(self) >= _MOST_CACHED:
+                self.clear()
+            self[piece] = terms
+        return terms
+
+
 class Tokenizer:
-    """Terms of texts and of questions. ``fingerprint`` changes whenever the same text may give other terms."""
+    """Terms of texts and of questions.
+
+    Text is compared after NFKC and case folding. Words of spaced scripts become Porter2 stems, function words left out;
+    Chinese and Japanese runs become pairs of characters (or jieba's words); identifiers stand whole and in parts; a
+    date is the same term in every notation. ``chinese`` is ``bigram`` or ``jieba``; ``user_dict`` is a jieba dictionary
+    file, read in jieba mode only. Safe to use from several threads.
+    """
 
     def __init__(self, chinese: str = "bigram", user_dict: Path | None = None) -> None:
-        self._chinese = chinese
-        self._user_dict = user_dict
+        self._runs: Bigrams | JiebaWords = JiebaWords(user_dict) if chinese == "jieba" else Bigrams()
+        self._stemmer = Stemmer()
+        self._words = _Words(self)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
-        return f"0:{self._chinese}"
+        """Changes whenever the same text may give other terms; part of what a stored index must agree with."""
+        parts = (str(_VERSION), unicodedata.unidata_version, self._stemmer.version(), self._runs.fingerprint)
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
     def warm(self) -> None:
-        """Load what the first call would load (the jieba dictionary); for a worker thread."""
+        """Load what the first call would load (jieba's dictionary, about a second); for a worker thread."""
+        self._runs.load()
 
     def terms(self, text: str) -> list[str]:
-        """Index terms of a text, in order, repeats kept."""
-        return _WORD.findall(text.casefold())
+        """Index terms of a text, in order, repeats kept. Function words are kept only where nothing else is left."""
+        text = normalised(text)
+        out: list[str] = []
+        words, cut = self._words, self._runs.cut
+        for segment in segments(text, find_dates(text)):
+            if isinstance(segment, DateMention):
+                out.extend(segment.tokens)
+                continue
+            for piece in pieces(segment):
+                out.extend(cut(piece) if piece[0] >= FIRST_SPACELESS and is_run(piece) else words[piece])
+        return out or [self.stem(word) for word in every_word(text)]
 
     def query(self, text: str, today: date | None = None) -> QueryTerms:
         """Take a question apart; ``today`` resolves "yesterday" and the like."""
-        terms = tuple(dict.fromkeys(self.terms(text)))
-        return QueryTerms(
-            text=text,
-            terms=terms,
-            weights=(1.0,) * len(terms),
-            content_terms=terms,
-            groups=tuple((term,) for term in terms),
-            pairs=tuple(zip(terms, terms[1:], strict=False)),
-            dates=find_dates(text, today),
-            asks_when=asks_when(text),
-        )
+        return take_apart(self, text, today)
+
+    def cut(self, run: str) -> list[str]:
+        """Terms of a run of Chinese or another script without spaces."""
+        return self._runs.cut(run)
+
+    def stem(self, word: str) -> str:
+        """The stem of a case-folded word, function words included."""
+        return self._stemmer.stem(word)
+
+    def plain(self, word: str) -> str:
+        """The term of a case-folded word: its stem, "" for a function word."""
+        return "" if word in STOP_WORDS else self._stemmer.stem(word)
+
+    def plain_or_capital(self, word: str) -> str:
+        """The term of a word as written; ``US`` in capitals is a name, ``us`` is not."""
+        return word if word in CAPITAL_NAMES else self.plain(word.casefold())
+
+    def analyse(self, piece: str) -> Iterator[str]:
+        """Index terms of one piece between spaces and script borders that is no run of Chinese or the like."""
+        if emoji := emoji_of(piece):
+            yield emoji
+            return
+        for word in words_of(piece):
+            if isinstance(word, Compound):
+                yield from compound_terms(word, self.plain)
+            elif term := self.plain_or_capital(word):
+                yield term

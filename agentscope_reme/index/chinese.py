@@ -1,0 +1,108 @@
+"""Chinese, Japanese, Korean and other scripts without spaces: runs of characters and what becomes of them."""
+
+import hashlib
+import threading
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+KANA = "\u3041-\u3096\u309d\u309e\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
+HANGUL = "\u1100-\u11ff\uac00-\ud7af"
+THAI_LAO_BURMESE_KHMER = "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ebd\u0ec0-\u0ecd\u1000-\u103f\u1050-\u108f\u1780-\u17d3"
+
+# Characters that mostly build grammar. A bigram that holds one says little about what is asked for.
+FUNCTION_CHARS = frozenset(
+    "的了是在吗呢吧啊呀哪什么怎谁我你他她它们这那个和与或把被就都也还很有没不对从到为着过给让请些几多少"
+)
+_MOST_RUN = 100_000
+
+
+class Bigrams:
+    """Overlapping pairs of characters; a run of one is that character."""
+
+    fingerprint = "bigram"
+
+    def load(self) -> None:
+        """There is nothing to load."""
+
+    def cut(self, run: str) -> list[str]:
+        """Terms of a run."""
+        return [*map(str.__add__, run, run[1:])] if len(run) > 1 else [run]
+
+
+class JiebaWords:
+    """Words of a Chinese run by jieba in search mode (long words and the short ones inside them).
+
+    The dictionary is read from the package each time a process first needs it: jieba's own cache lies in the shared
+    temporary folder, where another user may own it or plant one, and is loaded with ``marshal``.
+    """
+
+    def __init__(self, user_dict: Path | None = None) -> None:
+        self._user_dict = user_dict
+        self._jieba: Any = None
+        self._lock = threading.Lock()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The installed version of jieba (none is a version, too) and the user dictionary's content."""
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            installed = version("jieba")
+        except PackageNotFoundError:
+            installed = "absent"
+        try:
+            words = self._user_dict.read_bytes() if self._user_dict is not None else b""
+        except OSError:
+            words = b"unreadable"
+        return f"jieba {installed} {hashlib.sha256(words).hexdigest()}"
+
+    def load(self) -> None:
+        """Read the dictionaries (about a second); later calls return at once."""
+        with self._lock:
+            if self._jieba is None:
+                self._jieba = _load_jieba(self._user_dict)
+
+    def cut(self, run: str) -> list[str]:
+        """Terms of a run. Without jieba these are bigrams."""
+        if self._jieba is None:
+            self.load()
+        if self._jieba is False:
+            return Bigrams().cut(run)
+        words: list[str] = []
+        for begin in range(0, len(run), _MOST_RUN):
+            words.extend(word for word in self._jieba.cut_for_search(run[begin : begin + _MOST_RUN]) if word.strip())
+        return words
+
+
+def _load_jieba(user_dict: Path | None) -> Any:
+    """A jieba tokenizer with its dictionary loaded, or False when jieba cannot be used."""
+    import logging
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            # jieba's source has invalid escapes and imports pkg_resources; neither is the user's concern.
+            warnings.simplefilter("ignore")
+            import jieba
+    except ImportError:
+        logging.getLogger(__name__).warning("jieba is not installed: pairs of characters instead")
+        return False
+    jieba.setLogLevel(logging.ERROR)
+    loaded = jieba.Tokenizer()
+    try:
+        loaded.FREQ, loaded.total = loaded.gen_pfdict(loaded.get_dict_file())
+    except (OSError, ValueError) as error:
+        logging.getLogger(__name__).warning(
+            "jieba's dictionary cannot be read (%s): pairs of characters instead", error
+        )
+        return False
+    loaded.initialized = True
+    if user_dict is not None:
+        try:
+            with open(user_dict, "rb") as words:
+                loaded.load_userdict(words)
+        except (OSError, ValueError) as error:
+            logging.getLogger(__name__).warning("the user dictionary %s cannot be read: %s", user_dict, error)
+    return loaded

@@ -1,0 +1,145 @@
+"""Identifiers, versions, addresses and paths: found whole and by their parts."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from .english import CAPITAL_NAMES
+
+# Longer ones are data (base64, hashes of media), not names somebody asks for.
+_LONGEST_WHOLE = 160
+_MOST_PARTS = 24
+
+_SEPARATORS = (re.compile(r"[/\\:@]+"), re.compile(r"[-_&]+"), re.compile(r"\.+"), re.compile(r"'+"))
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z][A-Z])(?=[A-Z][a-z]{2})")
+_VERSION = re.compile(r"v?\d+(?:\.\d+)+", re.IGNORECASE)
+_DIGIT_BORDER = re.compile(r"(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)")
+_ACRONYM = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
+_SENTENCE_JOINT = re.compile(r"[a-z]+\.[A-Z][a-z]{2,}")
+_PROSE = re.compile(r"[^\W\d_]+(?:[-/']+[^\W\d_]+)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """A word that has parts.
+
+    ``whole`` is the case-folded word, ``exact`` the word as written when its capitals tell parts apart, else "".
+    ``parts`` are plain words; ``pieces`` are larger parts and joined neighbours (``main.py`` of ``src/main.py``,
+    ``username`` of ``get_user_name``, ``1.2`` of ``v1.2.3``). ``prose`` says that the parts are ordinary words
+    (``well-known``, ``and/or``), which a question means one by one.
+    """
+
+    whole: str
+    exact: str = ""
+    pieces: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    prose: bool = False
+
+
+def split_compound(word: str) -> Compound | None:
+    """Take a word with inner separators, capitals or digits apart; None for a plain word.
+
+    ``word`` begins and ends with a letter or digit, save a final ``++`` or ``#`` (``C++``, ``C#``), whose bare letter
+    is then a piece.
+    """
+    if word.endswith(("++", "#")):
+        bare = word.rstrip("+#")
+        return Compound(word.casefold(), pieces=(bare.casefold(),))
+    if word.isalpha() and (word.islower() or word.isupper() or not _CAMEL.search(word)):
+        return None
+    if _ACRONYM.fullmatch(word):
+        letters = word.replace(".", "")
+        return Compound(word.casefold(), pieces=(letters if letters in CAPITAL_NAMES else letters.casefold(),))
+    pieces: dict[str, None] = {}
+    parts: dict[str, None] = {}
+    _collect(word, 0, pieces, parts)
+    whole = word.casefold()
+    pieces.pop(whole, None)
+    if not pieces and list(parts) in ([], [whole]):
+        return None
+    parts.pop(whole, None)
+    camel = _CAMEL.search(word) is not None
+    prose = (not camel and bool(_PROSE.fullmatch(word))) or bool(_SENTENCE_JOINT.fullmatch(word))
+    exact = word if camel and len(word) <= _LONGEST_WHOLE else ""
+    return Compound(
+        whole if len(whole) <= _LONGEST_WHOLE else "",
+        exact,
+        tuple(pieces)[:_MOST_PARTS],
+        tuple(parts)[:_MOST_PARTS],
+        prose,
+    )
+
+
+def compound_terms(compound: Compound, plain: Callable[[str], str]) -> Iterator[str]:
+    """Index terms: the whole word, its pieces and its parts; ``plain`` gives a plain word's term or ""."""
+    if compound.whole:
+        yield plain_or_same(compound.whole, plain)
+    if compound.exact:
+        yield compound.exact
+    for piece in compound.pieces:
+        yield plain_or_same(piece, plain)
+    for part in compound.parts:
+        term = plain(part)
+        if term:
+            yield term
+
+
+def plain_or_same(text: str, plain: Callable[[str], str]) -> str:
+    """The term of a word that may be plain (a joined ``username``) or not (``src/main.py``)."""
+    return (plain(text) or text) if text.isalpha() else text
+
+
+def _collect(word: str, level: int, pieces: dict[str, None], parts: dict[str, None]) -> None:
+    if len(pieces) + len(parts) > 2 * _MOST_PARTS:
+        return
+    if _VERSION.fullmatch(word):
+        _collect_version(word.casefold(), pieces)
+        return
+    while level < len(_SEPARATORS):
+        segments = [segment for segment in _SEPARATORS[level].split(word) if segment]
+        if len(segments) > 1:
+            if level:
+                pieces[word.casefold()] = None
+            for segment in segments:
+                if level == 0 and not segment.isalnum():
+                    pieces[segment.casefold()] = None
+                _collect(segment, level + 1, pieces, parts)
+            if level == 1:
+                _join_neighbours([segment for segment in segments if segment.isalnum()], pieces)
+            return
+        level += 1
+    camel = [segment for segment in _CAMEL.split(word) if segment]
+    if len(camel) > 1:
+        pieces[word.casefold()] = None
+        for segment in camel:
+            _collect_plain(segment.casefold(), parts)
+        if len(camel) > 2:
+            _join_neighbours(camel, pieces)
+        return
+    _collect_plain(word.casefold(), parts)
+
+
+def _collect_version(word: str, pieces: dict[str, None]) -> None:
+    numbers = word.lstrip("v").split(".")
+    for count in range(len(numbers), 1, -1):
+        number = ".".join(numbers[:count])
+        pieces[number] = None
+        if word.startswith("v"):
+            pieces[f"v{number}"] = None
+
+
+def _collect_plain(word: str, parts: dict[str, None]) -> None:
+    parts[word] = None
+    if word.isalpha() or word.isdigit() or word.startswith("0x"):
+        return
+    pieces = _DIGIT_BORDER.split(word)
+    if len(pieces) <= 4:
+        parts.update(dict.fromkeys(piece for piece in pieces if len(piece) > 1))
+
+
+def _join_neighbours(segments: list[str], pieces: dict[str, None]) -> None:
+    """``user``, ``name`` also as ``username``: people write such words both ways."""
+    for left, right in pairwise(segments):
+        if len(left) + len(right) <= 24 and not (left.isdigit() and right.isdigit()):
+            pieces[(left + right).casefold()] = None

@@ -1,0 +1,191 @@
+"""A question, taken apart for scoring: terms with weights, content words, pairs, phrases, dates."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import pairwise
+from typing import Protocol
+
+from .chinese import FUNCTION_CHARS
+from .dates import DateMention, asks_when, find_dates
+from .identifiers import Compound, plain_or_same
+from .words import emoji_of, every_word, is_run, normalised, pieces, segments, words_of
+
+# What the larger pieces of an identifier, or a date without its year, and its plain parts weigh beside the whole.
+_PIECE_WEIGHT = 0.5
+_PART_WEIGHT = 0.35
+_QUOTED = re.compile(r"[\"“”«「『《]([^\"“”«»「」『』《》\n]{3,200})[\"“”»」』》]")
+_DAY_TOKEN = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+class QueryTokenizer(Protocol):
+    """What taking a question apart needs of a tokenizer."""
+
+    def terms(self, text: str) -> list[str]: ...
+    def cut(self, run: str) -> list[str]: ...
+    def stem(self, word: str) -> str: ...
+    def plain(self, word: str) -> str: ...
+    def plain_or_capital(self, word: str) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerms:
+    """A question, taken apart.
+
+    ``terms`` are distinct and in order, ``weights`` runs parallel (1 for a word, less for a part of an identifier).
+    ``groups`` are the content words, each with its alternatives (an identifier and its parts): a group counts as
+    present when any of its terms is. ``content_terms`` are the first of each group. ``pairs`` are neighbouring content
+    words in order. ``phrases`` are the quoted passages as term sequences. ``single_chars`` are single Chinese
+    characters, which no index term need equal: see :func:`terms_with_char`. ``date_terms`` are the terms that come from
+    ``dates``. ``stop_only`` says that nothing but function words was asked for.
+    """
+
+    text: str
+    terms: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
+    content_terms: tuple[str, ...] = ()
+    groups: tuple[tuple[str, ...], ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    phrases: tuple[tuple[str, ...], ...] = ()
+    single_chars: tuple[str, ...] = ()
+    dates: tuple[DateMention, ...] = ()
+    date_terms: tuple[str, ...] = ()
+    asks_when: bool = False
+    stop_only: bool = False
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What has been collected so far. ``sequence`` holds the content words in order, repeats kept."""
+
+    weights: dict[str, float] = field(default_factory=dict)
+    groups: dict[tuple[str, ...], None] = field(default_factory=dict)
+    sequence: list[str] = field(default_factory=list)
+    single_chars: dict[str, None] = field(default_factory=dict)
+    date_terms: dict[str, None] = field(default_factory=dict)
+    runs: list[str] = field(default_factory=list)
+
+    def weigh(self, term: str, weight: float) -> None:
+        self.weights[term] = max(weight, self.weights.get(term, 0.0))
+
+    def content(self, term: str, *others: str) -> None:
+        self.weigh(term, 1.0)
+        self.groups[(term, *dict.fromkeys(other for other in others if other != term))] = None
+        self.sequence.append(term)
+
+
+def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) -> QueryTerms:
+    """Read a question; ``today`` resolves relative dates."""
+    plain_text = normalised(text)
+    dates = find_dates(plain_text, today)
+    parts = _Parts()
+    for segment in segments(plain_text, dates):
+        if isinstance(segment, DateMention):
+            if segment.relative:
+                _add_relative(parts, segment, plain_text, tokenizer)
+            else:
+                _add_date(parts, segment)
+            continue
+        for piece in pieces(segment):
+            _add_piece(parts, piece, tokenizer)
+    stop_only = not parts.groups and not dates
+    if stop_only:
+        _fall_back(parts, plain_text, tokenizer)
+    return QueryTerms(
+        text=text,
+        terms=tuple(parts.weights),
+        weights=tuple(parts.weights.values()),
+        content_terms=tuple(dict.fromkeys(group[0] for group in parts.groups)),
+        groups=tuple(parts.groups),
+        pairs=tuple(dict.fromkeys((a, b) for a, b in pairwise(parts.sequence) if a != b)),
+        phrases=_phrases(plain_text, tokenizer.terms),
+        single_chars=tuple(parts.single_chars),
+        dates=dates,
+        date_terms=tuple(parts.date_terms),
+        asks_when=asks_when(plain_text),
+        stop_only=stop_only and bool(parts.weights) and all(char in FUNCTION_CHARS for char in parts.single_chars),
+    )
+
+
+def _add_piece(parts: _Parts, piece: str, tokenizer: QueryTokenizer) -> None:
+    if is_run(piece):
+        _add_run(parts, piece, tokenizer)
+    elif emoji := emoji_of(piece):
+        parts.content(emoji)
+    else:
+        for word in words_of(piece):
+            if isinstance(word, Compound):
+                _add_compound(parts, word, tokenizer)
+            elif term := tokenizer.plain_or_capital(word):
+                parts.content(term)
+
+
+def _add_run(parts: _Parts, run: str, tokenizer: QueryTokenizer) -> None:
+    parts.runs.append(run)
+    for term in tokenizer.cut(run):
+        if any(char in FUNCTION_CHARS for char in term):
+            parts.weigh(term, 1.0)
+            continue
+        if len(term) == 1:
+            parts.single_chars[term] = None
+        parts.content(term)
+
+
+def _add_compound(parts: _Parts, word: Compound, tokenizer: QueryTokenizer) -> None:
+    plain_parts = [term for part in word.parts if (term := tokenizer.plain(part))]
+    if word.prose:
+        for term in plain_parts:
+            parts.content(term)
+        for piece in (word.whole, *word.pieces):
+            parts.weigh(plain_or_same(piece, tokenizer.plain), _PIECE_WEIGHT)
+        return
+    whole = plain_or_same(word.whole, tokenizer.plain)
+    if whole.endswith(("+", "#")):
+        # A question about C++ is not one about C; a text about C++ may be found by either.
+        parts.content(whole)
+        return
+    larger = [plain_or_same(piece, tokenizer.plain) for piece in word.pieces]
+    if not whole:
+        whole, larger = (larger or plain_parts)[0], larger[1:]
+    parts.content(whole, *([word.exact] if word.exact else []), *larger, *plain_parts)
+    for term in (*([word.exact] if word.exact else []), *larger):
+        parts.weigh(term, _PIECE_WEIGHT)
+    for term in plain_parts:
+        parts.weigh(term, _PART_WEIGHT)
+
+
+def _add_date(parts: _Parts, mention: DateMention) -> None:
+    days = [token for token in mention.tokens if _DAY_TOKEN.fullmatch(token)]
+    wanted = days if mention.grain == "range" and days else mention.tokens[:1]
+    for token in wanted:
+        yearless = f"--{token[5:]}" if _DAY_TOKEN.fullmatch(token) else ""
+        parts.content(token, *([yearless] if yearless else []))
+        if yearless:
+            parts.weigh(yearless, _PIECE_WEIGHT)
+        parts.date_terms.update(dict.fromkeys((token, yearless) if yearless else (token,)))
+
+
+def _add_relative(parts: _Parts, mention: DateMention, text: str, tokenizer: QueryTokenizer) -> None:
+    """The words ("yesterday") and the day they mean may be written, but a note about that day need not hold either."""
+    for term in tokenizer.terms(text[mention.begin : mention.stop]):
+        parts.weigh(term, _PIECE_WEIGHT)
+    if mention.tokens:
+        parts.weigh(mention.tokens[0], _PIECE_WEIGHT)
+        parts.date_terms[mention.tokens[0]] = None
+
+
+def _fall_back(parts: _Parts, text: str, tokenizer: QueryTokenizer) -> None:
+    """Nothing carries content: single characters between function words first, then the function words themselves."""
+    chars = [char for run in parts.runs for char in run]
+    for char in [char for char in chars if char not in FUNCTION_CHARS] or chars:
+        parts.single_chars[char] = None
+        parts.content(char)
+    if not parts.groups:
+        for word in every_word(text):
+            parts.content(tokenizer.stem(word))
+
+
+def _phrases(text: str, terms: Callable[[str], list[str]]) -> tuple[tuple[str, ...], ...]:
+    found = (tuple(terms(match.group(1))) for match in _QUOTED.finditer(text))
+    return tuple(dict.fromkeys(phrase for phrase in found if len(phrase) > 1))

@@ -1,0 +1,94 @@
+"""Where words begin and end: dates, script borders, emoji, and words with what may stand inside them."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from .chinese import HAN, HANGUL, KANA, THAI_LAO_BURMESE_KHMER
+from .dates import DateMention
+from .english import STOP_WORDS
+from .identifiers import Compound, split_compound
+
+_SPACELESS = f"{HAN}{KANA}{HANGUL}{THAI_LAO_BURMESE_KHMER}"
+_EMOJI = "\u2300-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001f1e5\U0001f200-\U0001faff"
+_FLAG = "\U0001f1e6-\U0001f1ff"
+_DRESS = "\ufe0f\U0001f3fb-\U0001f3ff"
+_PIECE = re.compile(
+    f"[{HAN}{KANA}]+|[{HANGUL}]+|[{THAI_LAO_BURMESE_KHMER}]+|[{_FLAG}]{{2}}"
+    f"|[{_EMOJI}][{_DRESS}]*(?:\u200d[{_EMOJI}][{_DRESS}]*)*"
+    f"|[^\\s{_SPACELESS}{_EMOJI}{_FLAG}]+"
+)
+# Below it no character belongs to a script without spaces: a cheap test before the exact one.
+FIRST_SPACELESS = "\u0e01"
+_RUN_START = re.compile(f"[{_SPACELESS}]")
+_EMOJI_START = re.compile(f"[{_EMOJI}{_FLAG}]")
+_SKIN = re.compile(f"[{_DRESS}]")
+# Letters may carry marks that NFKC cannot compose (Devanagari vowels, Hebrew points, rare Latin accents).
+_LETTER = r"[^\W_][\u0300-\u036f\u0591-\u05bd\u064b-\u0652\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd]*"
+_JOINT = r"(?:://|::|:\\|[/\\][._]?|_+|[-.@&'’]|:(?=\d\d)|,(?=\d{3}(?!\d)))"
+_WORD = re.compile(rf"(?:{_LETTER})+(?:{_JOINT}(?:{_LETTER})+)*(?:\+\+|(?<![^\W_]{{2}})#)?")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_POSSESSIVE = ("'s", "'S")
+# A date with one of these and a letter or digit beside it is part of a name, which must stay whole.
+_GLUE = frozenset("/\\_@-.:=&")
+
+
+def normalised(text: str) -> str:
+    """NFKC: full-width and half-width forms, ligatures and circled digits become what they stand for."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def segments(text: str, mentions: Sequence[DateMention]) -> Iterator[str | DateMention]:
+    """The text with its dates taken out. A date inside a name (``daily/2023-05-08/plan.md``) also stays in the text."""
+    begin = 0
+    for mention in mentions:
+        if _stands_alone(text, mention):
+            yield text[begin : mention.begin]
+            begin = mention.stop
+        yield mention
+    yield text[begin:] if begin else text
+
+
+def pieces(text: str) -> list[str]:
+    """Pieces between spaces and at script borders: runs without spaces, emoji, and the rest."""
+    return text.split() if text.isascii() else _PIECE.findall(text)
+
+
+def is_run(piece: str) -> bool:
+    """Whether a piece is of a script without spaces."""
+    return _RUN_START.match(piece) is not None
+
+
+def emoji_of(piece: str) -> str:
+    """An emoji without its skin tone and style, "" when the piece is not one."""
+    return _SKIN.sub("", piece) if _EMOJI_START.match(piece) else ""
+
+
+def words_of(piece: str) -> Iterator[str | Compound]:
+    """Words as written, without a final ``'s``; those with parts as :class:`Compound`."""
+    for match in _WORD.finditer(piece):
+        word = match.group()
+        if word.isalpha() and word.isascii() and (word.islower() or word.isupper()):
+            yield word
+            continue
+        word = _THOUSANDS.sub("", word).replace("’", "'")
+        if word.endswith(_POSSESSIVE) and len(word) > 2:
+            word = word[:-2]
+        yield word if word.casefold() in STOP_WORDS else split_compound(word) or word
+
+
+def every_word(text: str) -> list[str]:
+    """All words, case-folded, function words too."""
+    return [match.group().casefold() for match in _WORD.finditer(text)]
+
+
+def _stands_alone(text: str, mention: DateMention) -> bool:
+    before, after = text[max(0, mention.begin - 2) : mention.begin], text[mention.stop : mention.stop + 2]
+    return not _glued(before[::-1]) and not _glued(after)
+
+
+def _glued(beside: str) -> bool:
+    """Whether a letter, or a joint and a letter, lies next to a date (nearest character first)."""
+    if not beside or not beside.isascii():
+        return False
+    return beside[0].isalnum() or (beside[0] in _GLUE and len(beside) > 1 and beside[1].isalnum())
