@@ -1,0 +1,34 @@
+"""What is running, and how it is: version, status, the list of operations."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from .._version import __version__
+from .values import HelpText, Status
+
+if TYPE_CHECKING:
+    from ..reme import ReMe
+
+
+async def version(reme: "ReMe") -> str:
+    """The version of agentscope-reme."""
+    return __version__
+
+
+async def status(reme: "ReMe") -> Status:
+    """What is on, what is stale and what has failed, for the vault and its index. Changes nothing."""
+    root = reme.vault.root
+    if not root.is_dir():
+        return Status(version=__version__, vault=str(root), exists=False)
+    return Status(version=__version__, vault=str(root), exists=True, index=dict(reme.index.status()))
+
+
+async def help_(reme: "ReMe", operation: Annotated[str, "One operation; without it, all of them."] = "") -> HelpText:
+    """What the operations do and what they take."""
+    from ..errors import ReMeError
+    from .registry import jobs
+
+    known = jobs()
+    if operation and operation not in known:
+        raise ReMeError(f"There is no operation {operation!r}. Operations: {', '.join(known)}.")
+    chosen = [known[operation]] if operation else list(known.values())
+    return HelpText(tuple((job.name, job.description if operation else job.summary) for job in chosen))

@@ -1,0 +1,178 @@
+"""The command line: a command for each operation of ``jobs``, and the demo.
+
+Answers go to standard output, remarks and errors to standard error. Exit codes: 0 done, 1 refused or failed (one
+sentence says why), 2 the command itself is wrong. AgentScope is imported by the demo only, so the others start at once.
+"""
+
+import asyncio
+import inspect
+import sys
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import typer
+
+from .._version import __version__
+from ..errors import ReMeError
+from ..jobs.registry import Job, Parameter, jobs
+
+_VAULT = Annotated[
+    Path,
+    typer.Option("--vault", envvar="REME_VAULT", help="Folder of the vault.", show_default=True, file_okay=True),
+]
+_JSON = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+_DEFAULT_VAULT = Path(".reme")
+
+
+def main() -> None:
+    """Entry point of ``agentscope-reme``."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            # A terminal that cannot show a character must not turn an answer into an error.
+            reconfigure(errors="replace")
+    make_app()(prog_name="agentscope-reme")
+
+
+def make_app() -> typer.Typer:
+    """The command line application, made from the list of operations."""
+    app = typer.Typer(
+        help="Memory for AgentScope agents, kept as files: read it, search it, look after it.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_global_options)
+    for job in jobs().values():
+        app.command(job.name, help=job.description)(_command(job))
+    app.command("demo")(demo)
+    return app
+
+
+def _global_options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=lambda v: _version(v)),
+    ] = False,
+) -> None:
+    pass
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def demo(
+    plain: Annotated[bool, typer.Option("--plain", help="Plain lines, for logs: no colour, no boxes.")] = False,
+    vault: Annotated[
+        Path | None, typer.Option("--vault", help="Keep the vault in this folder, which must be new or empty.")
+    ] = None,
+    model: Annotated[
+        str, typer.Option("--model", envvar="REME_MODEL", help="Name of the model, when a key is set.")
+    ] = "",
+) -> None:
+    """Watch an agent remember: a long conversation in a small window, then questions about it in a new session.
+
+    Runs offline on a small program that is not a language model. With DASHSCOPE_API_KEY, or OPENAI_API_KEY (and
+    OPENAI_BASE_URL), it runs on that model.
+    """
+    from .demo import run_demo
+
+    _exit_on_trouble(lambda: asyncio.run(run_demo(plain=plain, vault_dir=vault, model_name=model)))
+
+
+def _exit_on_trouble(run: Callable[[], int]) -> None:
+    try:
+        code = run()
+    except ReMeError as error:
+        _say(str(error))
+        code = 1
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        _say(f"{error.strerror or error}{where}")
+        code = 1
+    if code:
+        raise typer.Exit(code)
+
+
+def _say(remark: str) -> None:
+    typer.echo(remark, err=True)
+
+
+# --- A command for each operation ---------------------------------------------------------------------------------
+
+
+def _command(job: Job) -> Callable[..., None]:
+    """A function whose signature typer can read: the operation's parameters, then ``--vault`` and ``--json``."""
+
+    def command(vault: Path, as_json: bool, **given: Any) -> None:
+        arguments = {parameter.name: _value(parameter, given[parameter.name]) for parameter in job.parameters}
+        _exit_on_trouble(lambda: _print(asyncio.run(_answer(job, vault, arguments)), as_json))
+
+    parameters = [_declared(parameter) for parameter in job.parameters]
+    parameters.append(_keyword("vault", _VAULT, _DEFAULT_VAULT))
+    parameters.append(_keyword("as_json", _JSON, False))
+    command.__name__ = job.name
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+def _declared(parameter: Parameter) -> inspect.Parameter:
+    kind = parameter.type
+    if get_origin(kind) is Literal:
+        kind = _choice(parameter.name, get_args(kind))
+    text = parameter.help + (" A - reads it from standard input." if parameter.long_text else "")
+    if parameter.positional:
+        about = typer.Argument(help=text, show_default=False)
+    else:
+        about = typer.Option("--" + parameter.name.replace("_", "-"), help=text)
+    return _keyword(parameter.name, Annotated[kind, about], parameter.default)
+
+
+def _choice(name: str, values: tuple[str, ...]) -> type[Enum]:
+    # An enumeration is how every supported typer declares a choice.
+    return Enum(name, {value: value for value in values}, type=str)  # type: ignore[return-value]
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def _value(parameter: Parameter, given: Any) -> Any:
+    if isinstance(given, Enum):
+        return given.value
+    if parameter.long_text and given == "-":
+        return sys.stdin.buffer.read().decode("utf-8", "replace")
+    return given
+
+
+async def _answer(job: Job, vault: Path, arguments: dict[str, Any]) -> Any:
+    if job.needs_vault and not job.writes and not vault.is_dir():
+        raise ReMeError(f"There is no vault at {vault}. Name one with --vault or REME_VAULT; a write makes a new one.")
+    from ..reme import ReMe
+
+    reme = ReMe(vault_dir=vault)
+    try:
+        return await job(reme, **arguments)
+    finally:
+        await reme.close()
+
+
+def _print(value: Any, as_json: bool) -> int:
+    from ..jobs import text
+
+    if as_json:
+        typer.echo(text.as_json(value))
+        return 0
+    shown = text.as_text(value)
+    if shown.body:
+        typer.echo(shown.body, nl=not shown.body.endswith("\n"))
+    if shown.remark:
+        _say(shown.remark)
+    return 0

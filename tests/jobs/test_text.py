@@ -1,0 +1,63 @@
+"""What operations return, as text for people and as JSON for programs."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+from agentscope_reme.jobs.text import as_json, as_text
+from agentscope_reme.jobs.values import Status
+from agentscope_reme.models import IndexReport, NoteChange, NotePage, SearchHit, SearchResult
+from agentscope_reme.vault.notes import NoteList, NoteStat
+
+HIT = SearchHit(
+    "daily/2026-03-11/搬家.md", 4, 6, "Line one\n第二行\n", 0.8766, title="搬家", headings=("Dates",), date="2026-03-11"
+)
+
+
+def test_a_hit_shows_where_it_is_when_it_was_and_what_it_says() -> None:
+    shown = as_text(SearchResult("ok", (HIT,)))
+    assert shown.body == "1. daily/2026-03-11/搬家.md:4-6  2026-03-11  0.877  搬家 › Dates\n   Line one\n   第二行"
+    assert shown.remark == ""
+
+
+def test_a_search_that_found_nothing_or_little_says_so_apart_from_the_hits() -> None:
+    assert as_text(SearchResult("none", note="Nothing shares a word.")).remark == "Nothing shares a word."
+    assert as_text(SearchResult("none")).remark == "No passage matches."
+    assert as_text(SearchResult("weak", (HIT,), note="Few words match.")).remark == "weak: Few words match."
+    assert as_text(SearchResult("stale", (HIT,))).remark == "stale"
+
+
+def test_json_has_every_field_and_the_citation() -> None:
+    parsed = json.loads(as_json(SearchResult("ok", (HIT,), query="x")))
+    assert parsed["status"] == "ok"
+    assert parsed["hits"][0]["source"] == "daily/2026-03-11/搬家.md:4-6"
+    assert parsed["hits"][0]["headings"] == ["Dates"]
+    assert "搬家" in as_json(SearchResult("ok", (HIT,)))
+
+
+def test_json_is_strict_whatever_the_values() -> None:
+    strange = {"when": datetime(2026, 3, 1, tzinfo=UTC), "path": Path("a/b"), "nan": float("nan"), 1: {2}}
+    assert json.loads(as_json(strange)) == {"when": "2026-03-01T00:00:00+00:00", "path": "a/b", "nan": None, "1": [2]}
+    assert json.loads(as_json({"inf": float("inf")})) == {"inf": None}
+
+
+def test_a_page_is_its_text_and_the_remark_says_how_to_go_on() -> None:
+    shown = as_text(NotePage("a.md", "x\ny\n", 1, 2, 9, 30, "abc", next_line=3))
+    assert shown.body == "x\ny\n"
+    assert shown.remark == "a.md, lines 1-2 of 9, version abc, the next page starts at line 3"
+    beyond = as_text(NotePage("a.md", "", 20, 19, 9, 30, "abc"))
+    assert "no such lines; it has 9" in beyond.remark
+
+
+def test_changes_lists_reports_and_status_read_as_sentences_and_tables() -> None:
+    when = datetime(2026, 3, 11, 9, 5, tzinfo=UTC)
+    assert as_text(NoteChange("a.md", "created", "abc")).body == "a.md: created (version abc)"
+    entries = (NoteStat("daily", "folder", 0, when), NoteStat("MEMORY.md", "file", 1234, when))
+    listed = as_text(NoteList("", entries, 5))
+    assert listed.body == "2026-03-11 09:05         daily/\n2026-03-11 09:05  1,234  MEMORY.md"
+    assert listed.remark == "3 more are not shown; raise the limit"
+    report = as_text(IndexReport(added=2, failed=(("bad.md", "not text"),), seconds=0.5))
+    assert report.body == "2 added, 0 changed, 0 removed, 0 unchanged, in 0.50 s"
+    assert report.remark == "not read: bad.md: not text"
+    assert "not there yet" in as_text(Status("1", "/v", False)).body
+    assert "1,200" in as_text(Status("1", "/v", True, {"chunks": 1200, "failed": [("bad.md", "not text")]})).body
