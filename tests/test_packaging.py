@@ -41,6 +41,28 @@ def loaded_after(statement: str) -> set[str]:
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
+# A note is written and found again, in an interpreter that cannot import the packages named in its first argument.
+WRITE_AND_FIND = """
+import asyncio, sys
+for name in sys.argv[1].split(","):
+    sys.modules[name] = None
+from agentscope_reme import ReMeConfig
+from agentscope_reme.index import Index
+from agentscope_reme.vault import Vault
+
+async def main():
+    vault = Vault(sys.argv[2])
+    await vault.write("digest/wiki/kiln.md", "# Kiln\\n\\nThe kiln fires at 1240 degrees. 窑温在周五调整。\\n")
+    index = Index(vault, ReMeConfig())
+    for question in ("at how many degrees does the kiln fire", "窑温什么时候调整"):
+        result = await index.search(question)
+        assert [hit.path for hit in result.hits][:1] == ["digest/wiki/kiln.md"], (question, result)
+    await index.close()
+
+asyncio.run(main())
+"""
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> zipfile.ZipFile:
     pytest.importorskip("hatchling", reason="building the wheel offline needs hatchling (in the `test` extra)")
@@ -66,6 +88,22 @@ def test_vault_index_and_command_line_do_without_agentscope(module):
 def test_the_vault_and_the_index_can_be_used_without_agentscope():
     names = loaded_after("from agentscope_reme.vault import Vault\nfrom agentscope_reme.index import Index")
     assert "agentscope" not in names
+
+
+@pytest.mark.parametrize(
+    "absent",
+    [
+        "agentscope,mcp,sqlalchemy,tqdm,openai,dashscope",
+        "jieba",
+        "watchdog",
+        "typer,rich",
+        "transformers,jinja2",
+    ],
+)
+def test_notes_are_written_and_found_without_the_packages_called_removable(absent, tmp_path):
+    command = [sys.executable, "-c", WRITE_AND_FIND, absent, str(tmp_path / "vault")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_every_public_name_resolves():
