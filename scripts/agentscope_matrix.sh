@@ -31,7 +31,7 @@ from importlib.metadata import version
 assert version("agentscope") == sys.argv[1], version("agentscope")
 PY
     "$venv/bin/python" -m pytest -q -p no:cacheprovider \
-        tests/memory tests/hooks tests/toolkit tests/promises tests/e2e
+        tests/memory tests/hooks tests/toolkit tests/promises tests/e2e tests/service
 }
 
 # Each run writes into a log of its own; the logs are printed whole and in order, so that two at a time stay readable.
