@@ -1,1 +1,8 @@
-"""Hooks that plug the memory into an AgentScope agent. May import everything below; nothing imports them but ``reme``."""
+"""Hooks that plug the memory into an AgentScope agent.
+
+May import everything below; nothing imports them but ``reme``.
+"""
+
+from .compaction import MemoryCompactionHook
+
+__all__ = ["MemoryCompactionHook"]

@@ -1,0 +1,239 @@
+"""The functional interface to working memory, for agents that are not ``ReActAgent``.
+
+Functions on lists of messages; none of them changes what it was given. Background summaries are here as well.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .errors import ReMeError
+from .models import Failed, Response
+
+if TYPE_CHECKING:
+    from agentscope.message import Msg
+
+    from .config import ReMeConfig
+    from .memory.compaction import Compaction
+    from .memory.in_memory import ReMeInMemoryMemory
+    from .memory.tokens import TokenBudget
+    from .memory.tool_result import ToolResultCompactor
+    from .vault import Vault
+
+logger = logging.getLogger(__name__)
+
+
+class WorkingMemoryAPI:
+    """What :class:`~agentscope_reme.ReMe` offers beside hooks; a part of it, not used alone."""
+
+    config: "ReMeConfig"
+    budget: "TokenBudget"
+    _tasks: "set[asyncio.Task[Any]]"
+
+    if TYPE_CHECKING:
+
+        @property
+        def vault(self) -> "Vault": ...
+        @property
+        def compaction(self) -> "Compaction": ...
+        @property
+        def tool_results(self) -> "ToolResultCompactor": ...
+        async def _write_card(self, messages: Sequence[dict[str, Any]], session_id: str) -> Response: ...
+
+    # --- context ----------------------------------------------------------------------------------------------------
+
+    async def compact_tool_result(self, messages: "Sequence[Msg]", keep_n: int | None = None) -> "list[Msg]":
+        """Return the messages with long tool results moved to files; those given are not changed.
+
+        Args:
+            messages: A conversation.
+            keep_n: How many of the newest results count as recent; the configured number by default.
+        """
+        return await self.tool_results.compact(messages, recent=keep_n)
+
+    async def check_context(
+        self,
+        messages: "Sequence[Msg]",
+        memory_compact_threshold: int | None = None,
+        memory_compact_reserve: int | None = None,
+    ) -> "tuple[list[Msg], list[Msg], bool]":
+        """Divide a conversation: ``(messages_to_compact, messages_to_keep, is_valid)``.
+
+        Args:
+            messages: A conversation.
+            memory_compact_threshold: Tokens from which something is compacted; the configured share of the window.
+            memory_compact_reserve: Tokens of recent messages to keep.
+
+        Nothing is to be compacted below the threshold. ``is_valid`` says that no call is parted from its result.
+        """
+        from .memory.window import cut, is_sound
+
+        config = self.config
+        threshold = memory_compact_threshold or int(config.max_input_length * config.compact_ratio)
+        reserve = config.memory_compact_reserve if memory_compact_reserve is None else memory_compact_reserve
+        costs = [await self.budget.message(message) for message in messages]
+        if sum(costs) <= threshold:
+            return [], list(messages), True
+        division = cut([(message, []) for message in messages], costs, min(reserve, threshold // 4))
+        keep = [messages[i] for i in division.keep]
+        return [messages[i] for i in division.fold], keep, is_sound(keep)
+
+    async def compact_memory(
+        self,
+        messages: "Sequence[Msg]",
+        previous_summary: str = "",
+        *,
+        language: str | None = None,
+        max_input_length: int | None = None,
+        compact_ratio: float | None = None,
+        return_dict: bool = False,
+        add_thinking_block: bool = True,
+        extra_instruction: str = "",
+    ) -> str | dict[str, Any]:
+        """Return a checkpoint of the messages and the previous one. Never an error text.
+
+        Args:
+            messages: What is condensed.
+            previous_summary: The checkpoint so far.
+            language: ``en``, ``zh``, or ``auto`` for the user's.
+            max_input_length: Window of the model, in tokens.
+            compact_ratio: Accepted for compatibility; the length of a checkpoint follows from the window.
+            return_dict: Return ``{"user_message", "history_compact", "is_valid"}`` and raise nothing.
+            add_thinking_block: Give thinking blocks to the model, as plain text.
+            extra_instruction: What is to be kept or left out.
+
+        Raises:
+            ReMeError: No checkpoint could be made (without ``return_dict``).
+        """
+        from .memory.compactor import Compactor
+        from .memory.envelope import envelope_text, user_language
+
+        config = self.config
+        window = max_input_length or config.max_input_length
+        chosen = language if language in ("en", "zh") else config.language
+        chosen = chosen if chosen in ("en", "zh") else user_language(messages)
+        compactor = self.compaction.compactor
+        if add_thinking_block != config.add_thinking_block:
+            compactor = Compactor(
+                compactor.model,
+                compactor.formatter,
+                timeout=config.compaction_timeout,
+                add_thinking_block=add_thinking_block,
+            )
+        outcome: Any = Failed("nothing_to_summarise")
+        if messages:
+            outcome = await compactor.checkpoint(
+                messages,
+                previous_summary,
+                language=chosen,
+                cap=max(48, min(config.summary_max_tokens, window // 8)),
+                window=window,
+                replaced_tokens=1 + await self.budget.messages(messages) + await self.budget.text(previous_summary),
+                count=self.budget.text,
+                extra_instruction=extra_instruction,
+            )
+        if isinstance(outcome, Failed):
+            if return_dict:
+                return {"user_message": "", "history_compact": "", "is_valid": False}
+            raise ReMeError(f"no checkpoint: {outcome.reason} {outcome.error}".strip())
+        if return_dict:
+            shown = envelope_text(outcome.text, path="", language=chosen, inside_turn=False)
+            return {"user_message": shown, "history_compact": outcome.text, "is_valid": True}
+        return str(outcome.text)
+
+    async def pre_reasoning_hook(
+        self,
+        messages: "Sequence[Msg]",
+        system_prompt: str = "",
+        compressed_summary: str = "",
+        *,
+        max_input_length: int | None = None,
+        compact_ratio: float | None = None,
+        memory_compact_reserve: int | None = None,
+        enable_tool_result_compact: bool = True,
+        tool_result_compact_keep_n: int | None = None,
+    ) -> "tuple[list[Msg], str]":
+        """Return ``(messages, summary)`` that fit the window, without touching what was given.
+
+        What is folded is in the journal before it is left out of the result.
+
+        Args:
+            messages: A conversation.
+            system_prompt: Counted with it.
+            compressed_summary: The checkpoint so far.
+            max_input_length: Window of the model, in tokens.
+            compact_ratio: Share of it at which compaction starts.
+            memory_compact_reserve: Tokens of recent messages to keep.
+            enable_tool_result_compact: Move long tool results to files first.
+            tool_result_compact_keep_n: How many of the newest results count as recent.
+        """
+        given = list(messages)
+        if enable_tool_result_compact:
+            given = await self.compact_tool_result(given, tool_result_compact_keep_n)
+        memory = self._scratch(given, compressed_summary, max_input_length, compact_ratio, memory_compact_reserve)
+        await self.compaction.keep_within_window(memory, system_prompt=system_prompt)
+        return [message for message, _ in memory.content], memory.get_compressed_summary()
+
+    def _scratch(
+        self,
+        messages: "Sequence[Msg]",
+        summary: str,
+        window: int | None,
+        ratio: float | None,
+        reserve: int | None,
+    ) -> "ReMeInMemoryMemory":
+        from copy import deepcopy
+
+        from .memory.in_memory import ReMeInMemoryMemory
+        from .memory.state import SummaryNote
+
+        config = self.config
+        if reserve is not None:
+            config = config.model_copy(update={"memory_compact_reserve": reserve})
+        memory = ReMeInMemoryMemory(
+            self.vault, config=config, budget=self.budget, max_input_length=window, compact_ratio=ratio
+        )
+        memory.content = [(deepcopy(message), []) for message in messages]
+        if summary:
+            memory.set_summary(summary, SummaryNote(generator="caller"))
+        return memory
+
+    # --- summaries in the background --------------------------------------------------------------------------------
+
+    async def summary_memory(self, messages: "Sequence[Msg]", session_id: str = "") -> str:
+        """Write what is worth keeping of these messages into the day's card; return its path, "" when nothing is."""
+        response = await self._write_card([_plain(message) for message in messages], session_id)
+        return str(response.metadata.get("path") or "") if response.success else ""
+
+    def add_async_summary_task(self, messages: "Sequence[Msg]", session_id: str = "", **_: Any) -> None:
+        """Do :meth:`summary_memory` in the background, on a copy of the messages as they are now."""
+        self._background(self._write_card([_plain(message) for message in messages], session_id))
+
+    async def await_summary_tasks(self, timeout: float | None = None) -> str:
+        """Wait for background summaries; return one line for each. What is not done in ``timeout`` seconds goes on."""
+        if not self._tasks:
+            return ""
+        done, waiting = await asyncio.wait(list(self._tasks), timeout=timeout)
+        lines = []
+        for task in done:
+            error = task.exception() if not task.cancelled() else None
+            result = None if task.cancelled() or error else task.result()
+            lines.append(f"failed: {error}" if error else str(getattr(result, "answer", "") or "done"))
+        return "\n".join([*lines, *(["still running"] * len(waiting))])
+
+    def _background(self, work: "Coroutine[Any, Any, Any]") -> None:
+        task = asyncio.get_running_loop().create_task(work, name="agentscope-reme-card")
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: "asyncio.Task[Any]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            logger.warning("A card could not be written (%s); the messages are in the journal.", error)
+
+
+def _plain(message: "Msg") -> dict[str, Any]:
+    from copy import deepcopy
+
+    return {**deepcopy(message.to_dict()), "marks": []}

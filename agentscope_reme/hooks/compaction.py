@@ -1,0 +1,95 @@
+"""MemoryCompactionHook: the ``pre_reasoning`` hook that keeps an agent's context within its model's window."""
+
+import asyncio
+import functools
+import json
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..memory.in_memory import ReMeInMemoryMemory
+from ..memory.tool_result import current_window
+from .foreign import compact_foreign
+
+if TYPE_CHECKING:
+    from ..reme import ReMe
+
+logger = logging.getLogger(__name__)
+
+
+class MemoryCompactionHook(functools.partial):
+    """Register an instance: ``agent.register_instance_hook("pre_reasoning", "reme", MemoryCompactionHook(reme))``.
+
+    Before each reasoning step it bounds old tool results and, when the window's threshold is passed, folds old messages
+    into a checkpoint. It never raises into the agent; a cancellation passes through. It keeps no state: what it knows
+    belongs to the memory it finds on the agent.
+    """
+
+    # AgentScope asks whether a hook is asynchronous by ``inspect.iscoroutinefunction``, which an instance with an
+    # ``async def __call__`` fails, and then by unwrapping ``functools.partial``. So this is a partial whose function
+    # is a coroutine function (the instance passes) and that also defines ``async def __call__`` (its bound method,
+    # ``hook.__call__``, passes). Both are the same function.
+    def __new__(cls, reme: "ReMe") -> "MemoryCompactionHook":
+        """Bind the hook to a :class:`~agentscope_reme.ReMe`."""
+        return super().__new__(cls, before_reasoning, reme)
+
+    async def __call__(self, agent: Any, kwargs: dict[str, Any]) -> None:
+        """Run before a reasoning step of ``agent``; the arguments of the step stay as they are."""
+        return await self.func(*self.args, agent, kwargs)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "MemoryCompactionHook":
+        return self
+
+    def __reduce__(self) -> Any:
+        return type(self), self.args
+
+    @property
+    def __name__(self) -> str:
+        """The name AgentScope prints where a hook misbehaves."""
+        return "MemoryCompactionHook"
+
+
+async def before_reasoning(reme: "ReMe", agent: Any, kwargs: dict[str, Any]) -> None:
+    """Bound what the next request will hold. Everything but a cancellation ends here."""
+    try:
+        await _keep(reme, agent)
+    except asyncio.CancelledError:
+        raise
+    except Exception:
+        logger.exception("The memory hook failed; the step goes on with the context as it is.")
+
+
+async def _keep(reme: "ReMe", agent: Any) -> None:
+    memory = getattr(agent, "memory", None)
+    toolkit = getattr(agent, "toolkit", None)
+    if memory is None:
+        return
+    reme.warn_once(agent, _builtin_compression(agent))
+    if toolkit is not None and hasattr(toolkit, "register_middleware"):
+        reme.tool_results.install(toolkit)
+    system_prompt = str(getattr(agent, "sys_prompt", None) or "")
+    schemas = _schemas(toolkit)
+    if isinstance(memory, ReMeInMemoryMemory):
+        current_window.set(memory.max_input_length)
+        if memory.vault is None:
+            reme.adopt(memory)
+        await reme.compaction.keep_within_window(memory, system_prompt=system_prompt, schemas=schemas)
+        return
+    current_window.set(reme.config.max_input_length)
+    await compact_foreign(reme, agent, memory, system_prompt=system_prompt, schemas=schemas)
+
+
+def _schemas(toolkit: Any) -> str:
+    get: Callable[[], Any] | None = getattr(toolkit, "get_json_schemas", None)
+    found = get() if get is not None else None
+    return json.dumps(found, ensure_ascii=False, default=str) if found else ""
+
+
+def _builtin_compression(agent: Any) -> str | None:
+    config = getattr(agent, "compression_config", None)
+    if config is not None and getattr(config, "enable", False):
+        return (
+            "the agent's own compression_config is enabled as well; it folds messages with other rules before this "
+            "hook runs. Set compression_config=None."
+        )
+    return None

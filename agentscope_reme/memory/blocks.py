@@ -1,0 +1,81 @@
+"""What a message holds: readers over AgentScope's content blocks that tolerate whatever a session brings back."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentscope.message import Msg
+
+MEDIA = ("image", "audio", "video")
+
+# Marks are plain strings: AgentScope's own two, and ours for injected recall.
+COMPRESSED, HINT, RECALL = "compressed", "hint", "recall"
+
+# Names under which AgentScope injects text into memory in the user role: nobody said it.
+INJECTED_NAMES = frozenset({"long_term_memory"})
+
+
+def blocks_of(message: "Msg | Mapping[str, Any]") -> list[dict[str, Any]]:
+    """Return a message's content as blocks; a string is one text block, anything malformed is left out."""
+    content = message.get("content") if isinstance(message, Mapping) else message.content
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if not isinstance(content, (list, tuple)):
+        return []
+    return [block for block in content if isinstance(block, dict)]
+
+
+def output_blocks(output: Any) -> list[dict[str, Any]]:
+    """Return a tool result's ``output`` (text, blocks, None) as blocks."""
+    if output is None:
+        return []
+    if isinstance(output, str):
+        return [{"type": "text", "text": output}] if output else []
+    if isinstance(output, (list, tuple)):
+        return [block if isinstance(block, dict) else {"type": "text", "text": str(block)} for block in output]
+    return [{"type": "text", "text": str(output)}]
+
+
+def text_of(message: "Msg | Mapping[str, Any]") -> str:
+    """Return the text blocks of a message, joined by newlines."""
+    return "\n".join(str(block.get("text") or "") for block in blocks_of(message) if block.get("type") == "text")
+
+
+def output_text(output: Any) -> str:
+    """Return the text of a tool result's output, joined by newlines."""
+    return "\n".join(str(part.get("text") or "") for part in output_blocks(output) if part.get("type") == "text")
+
+
+def calls_of(message: "Msg") -> Iterator[dict[str, Any]]:
+    """Yield the tool calls of a message."""
+    return (block for block in blocks_of(message) if block.get("type") == "tool_use")
+
+
+def results_of(message: "Msg") -> Iterator[dict[str, Any]]:
+    """Yield the tool results of a message."""
+    return (block for block in blocks_of(message) if block.get("type") == "tool_result")
+
+
+def has_content(message: "Msg") -> bool:
+    """Say whether anything of the message would reach a model."""
+    return any(block.get("type") != "text" or str(block.get("text") or "").strip() for block in blocks_of(message))
+
+
+def is_said_by_user(message: "Msg", marks: "list[str] | tuple[str, ...]" = ()) -> bool:
+    """Say whether a person said this: user role, not a hint, not injected recall, not a tool result."""
+    return (
+        message.role == "user"
+        and message.name not in INJECTED_NAMES
+        and HINT not in marks
+        and RECALL not in marks
+        and not any(True for _ in results_of(message))
+    )
+
+
+def json_text(value: Any) -> str:
+    """Return ``value`` as compact JSON, whatever it holds."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return str(value)

@@ -1,0 +1,79 @@
+"""The fixed wrapping in which a checkpoint reaches the model, and how language is chosen for it.
+
+The envelope is one user-role message before the kept messages. It says that what it holds is background and already
+handled (models otherwise do old requests again) and where the full text lies. Its bytes and id depend on nothing but
+the checkpoint, so that prompt caches stay valid until the checkpoint changes.
+"""
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+from .blocks import is_said_by_user, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentscope.message import Msg
+
+OPEN, CLOSE = "<conversation-checkpoint>", "</conversation-checkpoint>"
+_FENCE = re.compile(r"<(\s*/?\s*)(conversation-checkpoint)", re.IGNORECASE)
+_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_LETTER = re.compile(r"[A-Za-z]")
+
+_HEAD = {
+    "en": (
+        "Background from earlier in this conversation, not a new request: what is asked in it has been handled, "
+        "except what Next Steps lists. Do not start over."
+    ),
+    "zh": "这是本次对话较早部分的背景，不是新的请求：其中的请求都已处理，除非列在 Next Steps 中。不要从头开始。",
+}
+_INSIDE = {
+    "en": "Part of the work on the latest request below is done and recorded here; go on from there.",
+    "zh": "下面最新请求的部分工作已经完成并记录在此，请从那里继续。",
+}
+_SOURCE = {
+    "en": "Full text: `{path}` (memory_search finds, read opens).",
+    "zh": "全文：`{path}`（用 memory_search 查找，用 read 打开）。",
+}
+
+
+def envelope_text(checkpoint: str, *, path: str, language: str, inside_turn: bool) -> str:
+    """Wrap a checkpoint. Fence tokens inside it are defused, so that it cannot close its own wrapping."""
+    head = [_HEAD[language]]
+    if inside_turn:
+        head.append(_INSIDE[language])
+    if path:
+        head.append(_SOURCE[language].format(path=path))
+    body = _FENCE.sub(r"‹\1\2", checkpoint.strip())
+    return "\n".join([OPEN, " ".join(head), "", body, CLOSE])
+
+
+def envelope_id(text: str) -> str:
+    """Return the id of the envelope's message: it changes exactly when its text does."""
+    return "checkpoint-" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:20]
+
+
+def without_envelope(text: str) -> str:
+    """Return a checkpoint without any envelope a model may have copied into it."""
+    for language in _HEAD:
+        text = text.replace(_HEAD[language], "").replace(_INSIDE[language], "")
+        lead = _SOURCE[language].split("`{path}`")[0]
+        text = "\n".join(line for line in text.split("\n") if not line.strip().startswith(lead.strip()))
+    return re.sub(r"‹?<?/?conversation-checkpoint>?", "", text, flags=re.IGNORECASE).strip()
+
+
+def language_of(texts: "Iterable[str]", default: str = "en") -> str:
+    """Return ``zh`` or ``en`` by the majority of characters; a Han character weighs as much as two letters."""
+    han = letters = 0
+    for text in texts:
+        han += len(_HAN.findall(text))
+        letters += len(_LETTER.findall(text))
+    if not han and not letters:
+        return default
+    return "zh" if han * 2 >= letters else "en"
+
+
+def user_language(messages: "Iterable[Msg]", default: str = "en") -> str:
+    """Return the language of what the user said."""
+    return language_of((text_of(message) for message in messages if is_said_by_user(message)), default)

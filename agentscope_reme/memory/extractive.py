@@ -1,0 +1,176 @@
+"""A checkpoint without a model: sentences of the conversation itself, sorted into the sections. Deterministic.
+
+It is used when no chat model is configured, and when the window would overflow while the model's checkpoints fail. It
+says in its first line that it is extractive, so that a model redoes it later.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from .blocks import calls_of, is_said_by_user, output_text, results_of, text_of
+from .checkpoint import EXTRACTIVE, NONE, SECTIONS, identifiers, parse_sections, render_sections
+from .envelope import without_envelope
+from .transcript import shortened
+
+if TYPE_CHECKING:
+    from agentscope.message import Msg
+
+LINE_CHARS = 240
+# Shares of the cap; what a section leaves over goes to the next.
+_SHARES = {
+    "Goal": 0.12,
+    "Constraints": 0.16,
+    "Key Decisions": 0.16,
+    "Next Steps": 0.08,
+    "Critical Context": 0.26,
+    "Progress": 0.22,
+}
+# Sections whose oldest lines are worth most: what was asked and ruled at the start holds until it is taken back.
+_OLDEST_FIRST = ("Goal", "Constraints")
+
+_SENTENCE = re.compile(r"[^\n。！？!?；;.]*(?:\.(?=\S)[^\n。！？!?；;.]*)*(?:[。！？!?；;.]+|\n|$)")
+_RULE = re.compile(
+    r"\b(never|always|must|must not|don'?t|do not|only use|rule|prefer|please (?:use|answer|keep)|make sure|remember)\b"
+    r"|不要|必须|务必|总是|一律|规则|禁止|不得|不能|偏好|更喜欢|请用|请记住|记住|记得|约定",
+    re.IGNORECASE,
+)
+_DECISION = re.compile(
+    r"\b(decid\w+|let'?s (?:go|use|take)|we(?:'ll| will) (?:go|use|take)|go(?:ing)? with|chose|choose|instead of"
+    r"|agreed|settled)\b"
+    r"|决定|就用|改用|改成|选择|选了|定了|确定|敲定|同意|改为",
+    re.IGNORECASE,
+)
+_FACT = re.compile(r"\d|[A-Z][a-z]+\s+[A-Z][a-z]+|\bmy\b|\bis called\b|我的|叫|名字|地址|电话|生日", re.UNICODE)
+_TROUBLE = re.compile(
+    r"\b(error|exception|failed|failure|traceback|denied|timed? out)\b|失败|错误|异常|超时", re.IGNORECASE
+)
+
+
+async def extractive_checkpoint(
+    messages: Sequence["Msg"],
+    previous: str,
+    *,
+    cap: int,
+    count: Callable[[str], Awaitable[int]],
+) -> str:
+    """Return a checkpoint of at most ``cap`` tokens made of the conversation's own sentences.
+
+    Args:
+        messages: What is folded, in order.
+        previous: The checkpoint so far; its lines are kept while they fit.
+        cap: Most tokens of the result.
+        count: Counts tokens of a text.
+    """
+    found = _sorted_lines(messages)
+    before = {name: _old_lines(body) for name, body in parse_sections(without_envelope(previous)).items()}
+    chosen: dict[str, str] = {}
+    left = float(cap - await count(render_sections({})) - await count(EXTRACTIVE) - 8)
+    spare = 0.0
+    for name, share in _SHARES.items():
+        lines = _unique([*before.get(name, []), *found.get(name, [])])
+        budget = left * share + spare
+        taken, used = await _fitting(lines, budget, count, oldest_first=name in _OLDEST_FIRST)
+        chosen[name] = "\n".join(taken)
+        spare = budget - used
+    text = f"{EXTRACTIVE}\n{render_sections(chosen)}"
+    while await count(text) > cap:  # sums of lines undercount a little; drop lines until the whole fits
+        longest = max(SECTIONS, key=lambda name: len(chosen.get(name, "")))
+        kept = chosen.get(longest, "").split("\n")[:-1]
+        if not kept:
+            break
+        chosen[longest] = "\n".join(kept)
+        text = f"{EXTRACTIVE}\n{render_sections(chosen)}"
+    return text
+
+
+def _sorted_lines(messages: Sequence["Msg"]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {name: [] for name in SECTIONS}
+    said = [message for message in messages if is_said_by_user(message)]
+    for position, message in enumerate(said):
+        day = str(message.timestamp or "")[:10]
+        sentences = list(sentences_of(text_of(message)))
+        if sentences and (position == 0 or position == len(said) - 1):
+            found["Goal"].append(_line(sentences[0] if len(sentences[0]) > 12 else " ".join(sentences[:2]), day))
+        for sentence in sentences:
+            name = _section_of(sentence)
+            if name:
+                found[name].append(_line(sentence, day, message.name))
+    if said:
+        last = next(iter(sentences_of(text_of(said[-1]))), "")
+        if last:
+            found["Next Steps"].append(_line(f"Go on from: {last}", ""))
+    found["Progress"] = list(_progress(messages))
+    names = identifiers(text_of(message) for message in reversed(said))
+    found["Critical Context"] += [f"- {shortened(name, LINE_CHARS)}" for name in reversed(names)]
+    return found
+
+
+def sentences_of(text: str) -> Iterator[str]:
+    """Yield the sentences of a text, Chinese and English, without the empty ones."""
+    for match in _SENTENCE.finditer(text):
+        sentence = " ".join(match.group(0).split())
+        if len(sentence) > 1:
+            yield sentence
+
+
+def _section_of(sentence: str) -> str | None:
+    if _RULE.search(sentence):
+        return "Constraints"
+    if _DECISION.search(sentence):
+        return "Key Decisions"
+    if _FACT.search(sentence) and not sentence.endswith(("?", "？")):
+        return "Critical Context"
+    return None
+
+
+def _progress(messages: Sequence["Msg"]) -> Iterator[str]:
+    for message in messages:
+        for call in calls_of(message):
+            arguments = call.get("input")
+            shown = (
+                ", ".join(f"{key}={value}" for key, value in arguments.items()) if isinstance(arguments, dict) else ""
+            )
+            yield f"- Done: {call.get('name')}({shortened(shown, 120)})"
+        for result in results_of(message):
+            trouble = next(
+                (line for line in output_text(result.get("output")).split("\n") if _TROUBLE.search(line)), None
+            )
+            if trouble:
+                yield f"- Blocked: {result.get('name')}: {shortened(' '.join(trouble.split()), LINE_CHARS)}"
+        if message.role == "assistant":
+            first = next(sentences_of(text_of(message)), None)
+            if first and len(first) > 12:
+                yield f"- Done: {message.name}: {shortened(first, 160)}"
+
+
+def _line(sentence: str, day: str, speaker: str = "") -> str:
+    lead = f"({day}) " if day else ""
+    who = f"{speaker}: " if speaker and speaker != "user" else ""
+    return f"- {lead}{who}{shortened(sentence, LINE_CHARS)}"
+
+
+def _old_lines(body: str) -> list[str]:
+    return [line for line in body.split("\n") if line.strip() and line.strip() != NONE and line.strip() != EXTRACTIVE]
+
+
+def _unique(lines: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(lines))
+
+
+async def _fitting(
+    lines: list[str], budget: float, count: Callable[[str], Awaitable[int]], *, oldest_first: bool
+) -> tuple[list[str], float]:
+    """Choose lines within the budget, from the old end or the new end, and return them in their order."""
+    order = range(len(lines)) if oldest_first else range(len(lines) - 1, -1, -1)
+    chosen, used, refused = [], 0.0, 0
+    for i in order:
+        cost = await count(lines[i]) + 1
+        if used + cost > budget:
+            refused += 1
+            if refused >= 8:  # a few shorter lines may still fit; the rest will not
+                break
+            continue
+        chosen.append(i)
+        used += cost
+    return [lines[i] for i in sorted(chosen)], used

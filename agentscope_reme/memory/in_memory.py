@@ -1,0 +1,390 @@
+"""ReMeInMemoryMemory: AgentScope's ``InMemoryMemory`` whose past lies in the vault and not in the process."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from copy import deepcopy
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from agentscope.memory import InMemoryMemory
+from agentscope.message import Msg
+
+from ..config import ReMeConfig
+from ..errors import StateError
+from . import state as saved_state
+from .blocks import COMPRESSED
+from .breaker import Breaker
+from .envelope import envelope_id, envelope_text, language_of, without_envelope
+from .history import TokenEstimate, history_text, token_estimate
+from .ledger import Entry, Ledger
+from .state import SummaryNote
+from .tokens import TokenBudget
+from .window import repaired
+
+if TYPE_CHECKING:
+    from ..vault import Vault
+    from ..vault.dialog import Journal
+
+logger = logging.getLogger(__name__)
+
+
+class ReMeInMemoryMemory(InMemoryMemory):
+    """A drop-in ``InMemoryMemory`` that stays bounded: what is folded away leaves ``content`` and lies in the journal.
+
+    Usually made by :meth:`agentscope_reme.ReMe.get_in_memory_memory`. Methods, marks and the shape of ``state_dict``
+    are those of the stock class; states of either load into the other.
+
+    Args:
+        vault: Where the journal lies. Without one the memory works, and nothing is ever folded.
+        session_id: Names the journal; a new random one by default. A loaded state brings its own.
+        config: Defaults of the product where None.
+        budget: Counts tokens; shared between memories.
+        max_input_length: Window of this agent's model, in tokens; the configuration's where None.
+        compact_ratio: Share of the window at which compaction starts; the configuration's where None.
+    """
+
+    def __init__(
+        self,
+        vault: "Vault | None" = None,
+        *,
+        session_id: str | None = None,
+        config: ReMeConfig | None = None,
+        budget: TokenBudget | None = None,
+        max_input_length: int | None = None,
+        compact_ratio: float | None = None,
+    ) -> None:
+        self._content: list[Entry] = []
+        self._ledger = Ledger()
+        super().__init__()
+        self.vault = vault
+        self.session_id = session_id or uuid4().hex
+        self.config = config or ReMeConfig.of()
+        self.budget = budget or TokenBudget(media_tokens=self.config.media_tokens)
+        self._own_window = max_input_length
+        self._own_ratio = compact_ratio
+        # Ids of messages that compaction took out, oldest first: a message that is broadcast again does not come back.
+        self._tombstones: dict[str, None] = {}
+        self._note = SummaryNote()
+        self._envelope: Msg | None = None
+        self._shown: tuple[list[Entry], int, list[Msg]] | None = None
+        # Counts changes of content that are not additions, for whoever works on a snapshot.
+        self.generation = 0
+        self.fixed_tokens = 0
+        self.breaker = Breaker()
+        self.lock = asyncio.Lock()
+        self._journal: Journal | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "ReMeInMemoryMemory":
+        """Copy the conversation; vault, counter and journal stay shared, the account and the lock are new."""
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
+        shared = {"vault", "config", "budget", "_journal"}
+        fresh = {"lock": asyncio.Lock(), "_ledger": Ledger(), "_shown": None, "_envelope": None, "breaker": Breaker()}
+        for name, value in self.__dict__.items():
+            copied.__dict__[name] = fresh[name] if name in fresh else value if name in shared else deepcopy(value, memo)
+        return copied
+
+    # --- content --------------------------------------------------------------------------------------------------
+
+    @property
+    def content(self) -> list[Entry]:
+        """``(message, marks)`` in order. Changing the list from outside is noticed at the next step."""
+        return self._content
+
+    @content.setter
+    def content(self, value: list[Entry]) -> None:
+        self._content = value
+        self.generation = getattr(self, "generation", 0) + 1
+        self._ledger.rebuild(value)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The running account of the content, brought up to date."""
+        if not self._ledger.follows(self._content):
+            self._ledger.rebuild(self._content)
+        return self._ledger
+
+    @property
+    def max_input_length(self) -> int:
+        """The window, in tokens."""
+        return self._own_window or self.config.max_input_length
+
+    @max_input_length.setter
+    def max_input_length(self, tokens: int | None) -> None:
+        self._own_window = tokens
+
+    @property
+    def compact_ratio(self) -> float:
+        """Share of the window at which compaction starts."""
+        return self._own_ratio or self.config.compact_ratio
+
+    @property
+    def journal(self) -> "Journal | None":
+        """The journal of this conversation, or None without a vault."""
+        if self.vault is not None and (self._journal is None or self._journal.session_id != self.session_id):
+            self._journal = self.vault.journal(self.session_id)
+        return self._journal
+
+    async def add(
+        self,
+        memories: Msg | list[Msg] | None,
+        marks: str | list[str] | None = None,
+        allow_duplicates: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        """Add copies of messages. Those already here, or folded away earlier, are not added again."""
+        if memories is None:
+            return
+        ledger = self.ledger
+        for message in [memories] if isinstance(memories, Msg) else memories:
+            known = message.id in ledger.ids or message.id in self._tombstones
+            if known and not allow_duplicates:
+                continue
+            entry = (deepcopy(message), _mark_list(marks))
+            self._content.append(entry)
+            ledger.append(*entry)
+
+    def take_over(self, stock: InMemoryMemory) -> None:
+        """Make the messages and the summary of a stock memory this one's, object for object."""
+        self.content = [(message, _mark_list(list(marks))) for message, marks in stock.content]
+        summary = str(getattr(stock, "_compressed_summary", "") or "")
+        if summary:
+            self.set_summary(summary, SummaryNote(language=language_of([summary]), generator="caller", since=_now()))
+
+    async def delete_by_mark(self, mark: str | list[str], **kwargs: Any) -> int:
+        """Remove messages by their marks. Called by AgentScope at every step; costs nothing when there are none."""
+        wanted = [mark] if isinstance(mark, str) else mark
+        if isinstance(wanted, list) and all(isinstance(one, str) for one in wanted):
+            ledger = self.ledger
+            if not any(ledger.marks.get(one) for one in _mark_list(wanted)):
+                return 0
+        return await super().delete_by_mark(mark, **kwargs)
+
+    async def clear(self) -> None:
+        """Remove all messages, as the stock class does: nothing is written anywhere, the summary stays."""
+        self.content = []
+
+    async def clear_content(self) -> int:
+        """Write all messages to the journal, then remove them; return how many. The summary stays.
+
+        Unlike a compaction this leaves no tombstones: what is added again comes in. When the journal cannot be written
+        the error is raised and nothing is removed.
+        """
+        async with self.lock:
+            count = len(self._content)
+            entries = list(self._content)
+            await self.write_journal(entries)
+            self.remove(entries, tombstones=False)
+            return count
+
+    async def update_messages_mark(
+        self, new_mark: str | None, old_mark: str | None = None, msg_ids: list[str] | None = None
+    ) -> int:
+        """Add, change or remove marks, as the stock class does."""
+        changed = await super().update_messages_mark(new_mark, old_mark, msg_ids)
+        if changed:
+            self._ledger.rebuild(self._content)
+            self._shown = None
+        return changed
+
+    async def mark_messages_compressed(self, messages: Sequence[Msg]) -> int:
+        """Write these messages to the journal and take them out of the context; return how many were here."""
+        async with self.lock:
+            wanted = {message.id for message in messages}
+            entries = [entry for entry in self._content if entry[0].id in wanted]
+            await self.write_journal(entries)
+            self.remove(entries)
+            return len(entries)
+
+    # --- what the model sees --------------------------------------------------------------------------------------
+
+    async def get_memory(
+        self,
+        mark: str | None = None,
+        exclude_mark: str | None = None,
+        prepend_summary: bool = True,
+        **kwargs: Any,
+    ) -> list[Msg]:
+        """Return the messages, the checkpoint first.
+
+        Messages marked ``compressed`` are left out when there is a summary that covers them; ``mark="compressed"``
+        reads them, and those that left the context, from the journal. Histories that arrived broken are shown repaired;
+        what is stored is not touched.
+
+        Raises:
+            TypeError: A mark is not text.
+        """
+        for name, value in (("mark", mark), ("exclude_mark", exclude_mark)):
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"The {name} should be a string or None, but got {type(value)}.")
+        if mark == COMPRESSED:
+            left = await self.left_messages()
+            here = [message for message, marks in self._content if COMPRESSED in marks]
+            known = {message.id for message in here}
+            return [message for message in left if message.id not in known] + here
+        hidden = {exclude_mark} - {None, COMPRESSED}
+        if self._compressed_summary:
+            hidden.add(COMPRESSED)
+        messages = self._visible(mark, hidden)
+        if prepend_summary and self._compressed_summary.strip():
+            return [self.envelope(), *messages]
+        return messages
+
+    def _visible(self, mark: str | None, hidden: set[str | None]) -> list[Msg]:
+        ledger = self.ledger
+        if mark is None and not any(ledger.marks.get(str(one)) for one in hidden):
+            if ledger.sound:
+                return [message for message, _ in self._content]
+            if self._shown is None or self._shown[0] is not self._content or self._shown[1] != len(self._content):
+                self._shown = (self._content, len(self._content), repaired([message for message, _ in self._content]))
+            return list(self._shown[2])
+        chosen = [
+            message
+            for message, marks in self._content
+            if (mark is None or mark in marks) and not any(one in marks for one in hidden)
+        ]
+        return chosen if mark is not None else repaired(chosen)
+
+    def envelope(self) -> Msg:
+        """The message in which the checkpoint reaches the model; the same id and bytes until the checkpoint changes."""
+        if self._envelope is None:
+            journal = self.journal
+            text = envelope_text(
+                self._compressed_summary,
+                path=journal.path if journal is not None else "",
+                language=self._note.language if self._note.language in ("en", "zh") else "en",
+                inside_turn=self._note.inside_turn,
+            )
+            self._envelope = Msg("user", text, "user", timestamp=self._note.since or None)
+            self._envelope.id = envelope_id(text)
+        return self._envelope
+
+    def get_compressed_summary(self) -> str:
+        """Return the checkpoint as it is stored, without its envelope."""
+        return str(self._compressed_summary)
+
+    async def update_compressed_summary(self, summary: str) -> None:
+        """Replace the checkpoint; "" removes it. Messages stay as they are."""
+        language = language_of([summary])
+        self.set_summary(without_envelope(summary), SummaryNote(language=language, generator="caller", since=_now()))
+
+    async def left_messages(self) -> list[Msg]:
+        """Return the messages that left the context, whole, from the journal, in the order they left."""
+        journal = self.journal
+        if journal is None:
+            return []
+        lines = await asyncio.to_thread(journal.read, expand=True)
+        return [Msg.from_dict(line.msg) for line in lines]
+
+    # --- tokens ---------------------------------------------------------------------------------------------------
+
+    async def message_tokens(self) -> int:
+        """Return the tokens of all messages in ``content``; only new ones are counted."""
+        return await self.ledger.settle(self.budget)
+
+    async def summary_tokens(self) -> int:
+        """Return the tokens of the checkpoint in its envelope; 0 without one."""
+        if not self._compressed_summary.strip():
+            return 0
+        return await self.budget.fixed(str(self.envelope().content)) + 8
+
+    async def estimate_tokens(self, max_input_length: int | None = None) -> TokenEstimate:
+        """Return the use of the window; see :class:`~agentscope_reme.memory.history.TokenEstimate`."""
+        return await token_estimate(self, max_input_length or self.max_input_length)
+
+    async def get_history_str(self, max_input_length: int | None = None) -> str:
+        """Return the conversation as readable text, with the tokens of each message."""
+        return history_text(await self.estimate_tokens(max_input_length))
+
+    # --- the parts of a compaction --------------------------------------------------------------------------------
+
+    async def write_journal(self, entries: Sequence[Entry]) -> None:
+        """Write messages to the journal, durably; those already there are not written again. Raises when it cannot."""
+        journal = self.journal
+        if journal is None:
+            raise StateError(
+                "this memory has no vault, so nothing can leave it; make it with reme.get_in_memory_memory()"
+            )
+        if not entries:
+            return
+        from ..vault.dialog import JournalRecord
+
+        await self.message_tokens()
+        records = [
+            JournalRecord(message.to_dict(), tuple(marks), self._ledger.cost(message)) for message, marks in entries
+        ]
+        await journal.add(records)
+
+    def remove(self, entries: Sequence[Entry], *, tombstones: bool = True) -> None:
+        """Take these very objects out of the content, whatever has come in meanwhile."""
+        gone = {id(message) for message, _ in entries}
+        if tombstones:
+            for message, _ in entries:
+                self._tombstones.pop(message.id, None)
+                self._tombstones[message.id] = None
+            while len(self._tombstones) > self.config.tombstones:
+                self._tombstones.pop(next(iter(self._tombstones)))
+        self.content = [entry for entry in self._content if id(entry[0]) not in gone]
+
+    def forget_view(self) -> None:
+        """Drop the repaired view, after messages were changed in place."""
+        self._shown = None
+
+    def set_summary(self, summary: str, note: SummaryNote) -> None:
+        """Replace the checkpoint and what is known about it, in one step."""
+        self._compressed_summary = summary
+        self._note = note
+        self._envelope = None
+
+    def swap(self, entries: Sequence[Entry], summary: str, note: SummaryNote) -> None:
+        """Take messages out and put the checkpoint that covers them in: one step, nothing awaited in between."""
+        self.set_summary(summary, note)
+        self.remove(entries)
+
+    @property
+    def summary_note(self) -> SummaryNote:
+        """What is known about the checkpoint beside its text."""
+        return self._note
+
+    # --- state ----------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the memory as strict JSON values that share nothing with it."""
+        converted: list[str] = []
+        result = saved_state.dump(
+            self._content, self._compressed_summary, self.session_id, self._tombstones, self._note, converted
+        )
+        if converted:
+            logger.info("Saved as JSON with changed values: %s", "; ".join(converted[:20]))
+        return result
+
+    def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> None:
+        """Load a state of this class, of the stock one or of an older shape; missing keys take their defaults.
+
+        Raises:
+            StateError: A value has the wrong type; the memory is as it was.
+        """
+        loaded = saved_state.read(state_dict)
+        self.content = loaded.content
+        self.session_id = loaded.session_id or self.session_id
+        self._tombstones = dict.fromkeys(loaded.tombstones)
+        self.set_summary(loaded.summary, loaded.note)
+        self.breaker = Breaker()
+
+
+def _mark_list(marks: Any) -> list[str]:
+    if marks is None:
+        return []
+    listed = [marks] if isinstance(marks, str) else marks
+    if not isinstance(listed, list) or not all(isinstance(mark, str) for mark in listed):
+        raise TypeError(f"The mark should be a string, a list of strings, or None, but got {type(marks)}.")
+    # AgentScope's own marks are members of a text enumeration; plain text is what is stored.
+    return [str(mark.value) if isinstance(mark, Enum) else mark for mark in listed]
+
+
+def _now() -> str:
+    from datetime import datetime
+
+    return datetime.now().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]

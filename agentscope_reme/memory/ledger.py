@@ -1,0 +1,119 @@
+"""The running account of a memory's content: ids, token costs, open calls, results not yet aged.
+
+Everything a reasoning step asks is kept up to date as messages come, so that a step costs what is new and not what is
+old. Costs belong to message objects; when the content is changed from outside, the account is made again from it,
+keeping every cost it can.
+"""
+
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .blocks import blocks_of, calls_of, output_blocks, results_of
+from .tokens import TokenBudget
+from .window import follow
+
+if TYPE_CHECKING:
+    from agentscope.message import Msg
+
+Entry = tuple["Msg", list[str]]
+
+
+class Ledger:
+    """The account of one content list."""
+
+    def __init__(self) -> None:
+        self.ids: Counter[str] = Counter()
+        self.marks: Counter[str] = Counter()
+        self.total = 0
+        self.sound = True
+        # Messages with tool results that are still bounded as recent, oldest first, with the arguments of their calls.
+        self.fresh_results: deque[tuple[Msg, Mapping[str, Any]]] = deque()
+        self._open: set[Any] = set()
+        self._inputs: dict[str, Any] = {}
+        self._costs: dict[int, tuple[int, int]] = {}
+        self._uncounted: list[Msg] = []
+        self._count = 0
+        self._last: Msg | None = None
+
+    def follows(self, content: Sequence[Entry]) -> bool:
+        """Say whether the content is the one this account is about, by length and last message."""
+        return len(content) == self._count and (not content or content[-1][0] is self._last)
+
+    def append(self, message: "Msg", marks: Sequence[str]) -> None:
+        """Enter one more message."""
+        self._count += 1
+        self._last = message
+        self.ids[message.id] += 1
+        self.marks.update(marks)
+        self._uncounted.append(message)
+        self.sound = self.sound and follow(self._open, message)
+        for call in calls_of(message):
+            self._inputs[str(call.get("id"))] = call.get("input")
+        results = [str(result.get("id")) for result in results_of(message)]
+        if results:
+            self.fresh_results.append((message, {name: self._inputs.pop(name, None) for name in results}))
+
+    def rebuild(self, content: Sequence[Entry]) -> None:
+        """Make the account again; costs of messages that are still there are kept."""
+        known = self._costs
+        self.__init__()  # type: ignore[misc]
+        for message, marks in content:
+            self.append(message, marks)
+        self._uncounted = []
+        for message, _ in content:
+            entry = known.get(id(message))
+            if entry is not None and entry[0] == weight(message):
+                self._costs[id(message)] = entry
+                self.total += entry[1]
+            else:
+                self._uncounted.append(message)
+
+    async def settle(self, budget: TokenBudget) -> int:
+        """Count what is new and return the tokens of all messages."""
+        while self._uncounted:
+            message = self._uncounted[-1]
+            cost = await budget.message(message)
+            # Others may have run meanwhile; only what is still waiting is entered.
+            for i in range(len(self._uncounted) - 1, -1, -1):
+                if self._uncounted[i] is message:
+                    del self._uncounted[i]
+                    self._enter(message, cost)
+                    break
+        return self.total
+
+    def _enter(self, message: "Msg", cost: int) -> None:
+        old = self._costs.get(id(message))
+        self.total += cost - (old[1] if old else 0)
+        self._costs[id(message)] = (weight(message), cost)
+
+    def cost(self, message: "Msg") -> int:
+        """Return the tokens of a message that has been counted; 0 before."""
+        return self._costs.get(id(message), (0, 0))[1]
+
+    def changed(self, message: "Msg") -> None:
+        """Note that a message's content was changed in place, so that it is counted again."""
+        if not any(waiting is message for waiting in self._uncounted):
+            self._uncounted.append(message)
+
+    def find_changes(self, content: Sequence[Entry]) -> None:
+        """Look for messages that were changed in place from outside, by the length of what they hold."""
+        for message, _ in content:
+            entry = self._costs.get(id(message))
+            if entry is not None and entry[0] != weight(message):
+                self.changed(message)
+
+
+def weight(message: "Msg") -> int:
+    """Return the characters a message holds: a cheap sign that it was changed in place."""
+    return sum(_block_weight(block) for block in blocks_of(message))
+
+
+def _block_weight(block: Mapping[str, Any]) -> int:
+    kind = block.get("type")
+    if kind == "tool_result":
+        return 1 + sum(_block_weight(part) for part in output_blocks(block.get("output")))
+    if kind == "tool_use":
+        arguments = block.get("input")
+        return 1 + (sum(len(str(value)) for value in arguments.values()) if isinstance(arguments, dict) else 0)
+    return 1 + len(str(block.get("text") or block.get("thinking") or ""))

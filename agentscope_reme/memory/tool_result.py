@@ -1,0 +1,350 @@
+"""ToolResultCompactor: long tool results become head, tail and a pointer to a file that holds all of it.
+
+It works in three places: as ``Toolkit`` middleware, where a result enters; by age, in the memory, where newer results
+have come after it; and as a plain function on messages. The file is named by the content's hash and is on disk before
+anything is cut. What has been cut is kept as data (``Msg.metadata``), never recognised by its text, so that doing it
+twice changes nothing and a text that imitates the notice gains nothing.
+"""
+
+import asyncio
+import base64
+import binascii
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from contextvars import ContextVar
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ReMeError
+from .blocks import MEDIA, blocks_of, output_blocks
+from .clipping import Pointer, byte_length, clip
+from .tokens import TokenBudget
+
+if TYPE_CHECKING:
+    from agentscope.message import Msg
+    from agentscope.tool import ToolResponse
+
+    from ..vault import Vault
+
+logger = logging.getLogger(__name__)
+
+# Under this key of Msg.metadata: {call id: {"limit": bytes, "path": ..., "size": ..., "lines": ...}}.
+STATE_KEY = "reme_tool_results"
+
+# The window of the agent whose step is running, for the middleware, which is not told whose call it wraps.
+current_window: ContextVar[int | None] = ContextVar("agentscope_reme_window", default=None)
+
+# No result is cut below this, so that the notice always fits.
+MIN_BYTES = 400
+# Clipped results remembered between the call and the memory.
+MOST_ENTERED = 1_000
+
+_SUFFIXES = {
+    "image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
+    "audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/mp3": ".mp3", "video/mp4": ".mp4",
+}  # fmt: skip
+
+
+class ToolResultCompactor:
+    """Bounds tool results.
+
+    Args:
+        vault: Where full results are kept.
+        recent_tool_results: How many of the newest results count as recent.
+        recent_max_bytes: Bound of a recent result; a quarter of the window bounds it as well.
+        old_max_bytes: Bound of an older result.
+        budget: Counts tokens, for the bound by the window.
+        window: Tokens of the context window where the running agent does not say.
+    """
+
+    def __init__(
+        self,
+        vault: "Vault",
+        *,
+        recent_tool_results: int = 3,
+        recent_max_bytes: int = 51_200,
+        old_max_bytes: int = 3_000,
+        budget: TokenBudget | None = None,
+        window: int = 128_000,
+    ) -> None:
+        self._vault = vault
+        self.recent_tool_results = recent_tool_results
+        self.recent_max_bytes = recent_max_bytes
+        self.old_max_bytes = old_max_bytes
+        self._budget = budget or TokenBudget()
+        self._window = window
+        # Tools that read the vault itself: their results are pages already and are never stored a second time.
+        self.reading_tools: set[str] = set()
+        self._entered: OrderedDict[tuple[str, int], dict[str, Any]] = OrderedDict()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "ToolResultCompactor":
+        return self
+
+    # --- where a result enters ----------------------------------------------------------------------------------
+
+    def install(self, toolkit: Any) -> bool:
+        """Register the middleware on a toolkit, once; return whether it was new."""
+        for middleware in getattr(toolkit, "_middlewares", []):
+            if getattr(middleware, "__self__", None) is self:
+                return False
+        toolkit.register_middleware(self.middleware)
+        return True
+
+    async def middleware(
+        self,
+        kwargs: dict[str, Any],
+        next_handler: Callable[..., Coroutine[Any, Any, "AsyncGenerator[ToolResponse, None]"]],
+    ) -> "AsyncGenerator[ToolResponse, None]":
+        """Pass a tool's chunks through, long ones bounded as a recent result. Never raises on its own account.
+
+        Chunks are cumulative, so only the last one is stored: a long chunk is held until the next one comes or the tool
+        ends.
+        """
+        call: Mapping[str, Any] = kwargs.get("tool_call") or {}
+        exempt = call.get("name") in self.reading_tools
+        held: ToolResponse | None = None
+        try:
+            async for response in await next_handler(**kwargs):
+                if held is not None:
+                    yield await self._bound_response(call, held, save=False)
+                    held = None
+                if exempt or not await self._is_long(response):
+                    yield response
+                else:
+                    held = response
+        except Exception:
+            if held is not None:
+                yield await self._bound_response(call, held, save=True)
+            raise
+        if held is not None:
+            yield await self._bound_response(call, held, save=True)
+
+    async def _is_long(self, response: "ToolResponse") -> bool:
+        try:
+            return (await self._limit_for(joined_text(response.content))) is not None
+        except Exception:
+            logger.exception("A tool result could not be measured; it is passed on whole.")
+            return False
+
+    async def _bound_response(self, call: Mapping[str, Any], response: "ToolResponse", *, save: bool) -> "ToolResponse":
+        try:
+            limit = await self._limit_for(joined_text(response.content))
+            if limit is None:
+                return response
+            bounded = await self._bounded(response.content, limit, save=save)
+            if bounded is not None:
+                response.content = bounded.output
+                if bounded.state.get("path"):
+                    self._entered[str(call.get("id")), fingerprint(bounded.output)] = bounded.state
+                    while len(self._entered) > MOST_ENTERED:
+                        self._entered.popitem(last=False)
+        except Exception:
+            logger.exception("A result of %s could not be bounded; it is passed on whole.", call.get("name"))
+        return response
+
+    async def _limit_for(self, text: str) -> int | None:
+        """Return the bytes a recent result may have; None when this one is within them and a quarter of the window."""
+        window = current_window.get() or self._window
+        return await self.limit_in_tokens(text, self.recent_max_bytes, window // 4)
+
+    async def limit_in_tokens(self, text: str, limit: int, tokens: int) -> int | None:
+        """Return a byte limit at which ``text`` has at most ``limit`` bytes and ``tokens`` tokens; None when it has."""
+        size = byte_length(text)
+        if size <= min(limit, tokens):  # a token has at least one byte
+            return None
+        sample = text if len(text) <= 4 * limit else text[: 2 * limit]
+        rate = await self._budget.text(sample) / byte_length(sample)
+        if size <= limit and rate * size <= tokens:
+            return None
+        return max(MIN_BYTES, min(limit, int(tokens / max(rate, 1e-9) * 0.95)))
+
+    # --- by age, and on demand ----------------------------------------------------------------------------------
+
+    async def age(
+        self, message: "Msg", limit: int, inputs: Mapping[str, Any] | None = None, *, media: bool = True
+    ) -> list[str]:
+        """Bound the results in a stored message, in place, and return the paths of the files that hold them.
+
+        Args:
+            message: A message with tool results.
+            limit: Bytes for each.
+            inputs: Arguments of the calls by id: a page of a file that never changes needs no second copy.
+            media: Move images, audio and video to files as well.
+
+        A result whose file cannot be written stays as it is.
+        """
+        paths: list[str] = []
+        for block in blocks_of(message):
+            if block.get("type") != "tool_result":
+                continue
+            name = str(block.get("id"))
+            is_page = block.get("name") in self.reading_tools
+            bounded = await self._bounded(
+                block.get("output"),
+                limit,
+                known=self._state(message, name, block.get("output")),
+                source=unchanging_source((inputs or {}).get(name)) if is_page else None,
+                media=media,
+            )
+            if bounded is not None and bounded.paths:
+                block["output"] = bounded.output
+                if isinstance(message.metadata, dict):
+                    message.metadata.setdefault(STATE_KEY, {})[name] = bounded.state
+                paths += bounded.paths
+        return paths
+
+    async def compact(self, messages: Sequence["Msg"], *, recent: int | None = None) -> list["Msg"]:
+        """Return the messages with long results bounded; those given are not changed.
+
+        The newest ``recent`` results, and those no later assistant message has seen, are bounded as recent, older ones
+        as old.
+        """
+        from copy import deepcopy
+
+        keep = self.recent_tool_results if recent is None else recent
+        holders = [i for i, m in enumerate(messages) if any(b.get("type") == "tool_result" for b in blocks_of(m))]
+        spoke = max((i for i, m in enumerate(messages) if m.role == "assistant"), default=-1)
+        fresh = set(holders[len(holders) - keep :] if keep else []) | {i for i in holders if i > spoke}
+        inputs = {
+            str(b.get("id")): b.get("input") for m in messages for b in blocks_of(m) if b.get("type") == "tool_use"
+        }
+        out = list(messages)
+        for i in holders:
+            changed = copy(messages[i])
+            changed.content, changed.metadata = deepcopy(messages[i].content), deepcopy(messages[i].metadata)
+            limit = self.recent_max_bytes if i in fresh else self.old_max_bytes
+            if await self.age(changed, limit, inputs, media=i not in fresh):
+                out[i] = changed
+        return out
+
+    async def offload_text(self, block: dict[str, Any], key: str, limit: int) -> str | None:
+        """Move a block's long text to a file, in place; return the path, or None when nothing was done."""
+        text = str(block.get(key) or "")
+        if byte_length(text) <= limit:
+            return None
+        pointer = await self._save(text)
+        if not pointer.path:
+            return None
+        block[key] = clip(text, limit, pointer)
+        return pointer.path
+
+    # --- the work -----------------------------------------------------------------------------------------------
+
+    def _state(self, message: "Msg", name: str, output: Any) -> dict[str, Any] | None:
+        states = message.metadata.get(STATE_KEY) if isinstance(message.metadata, dict) else None
+        if isinstance(states, dict) and isinstance(states.get(name), dict):
+            return dict(states[name])
+        return self._entered.get((name, fingerprint(output)))
+
+    async def _bounded(
+        self,
+        output: Any,
+        limit: int,
+        *,
+        known: dict[str, Any] | None = None,
+        source: str | None = None,
+        media: bool = False,
+        save: bool = True,
+    ) -> "_Bounded | None":
+        """Bound one output; None when it may stay as it is."""
+        blocks = output_blocks(output)
+        text = joined_text(blocks)
+        moved = await self._moved_media(blocks) if media else {}
+        long = byte_length(text) > limit
+        if not long and not moved:
+            return None
+        state: dict[str, Any] = {**(known or {}), "limit": limit}
+        paths = [path for path, _ in moved.values()]
+        if long:
+            pointer, full = await self._pointer(text, known, source, save)
+            state |= {"path": pointer.path, "size": pointer.size, "lines": pointer.lines}
+            paths += [pointer.path] if pointer.path else []
+            text = clip(full, limit, pointer)
+        if isinstance(output, str):
+            return _Bounded(text, state, paths)
+        return _Bounded(_rebuilt(blocks, text if long else None, moved), state, paths)
+
+    async def _pointer(
+        self, text: str, known: dict[str, Any] | None, source: str | None, save: bool
+    ) -> tuple[Pointer, str]:
+        """Return where the full text lies, and the full text as far as it can be had."""
+        if known and known.get("path"):
+            pointer = Pointer(str(known["path"]), int(known.get("size") or 0), int(known.get("lines") or 0))
+            try:
+                stored = await asyncio.to_thread(self._vault.read_bytes, pointer.path)
+                return pointer, stored.decode("utf-8", "replace")
+            except (ReMeError, OSError):  # expired: what is left of it is what there is
+                return pointer, text
+        lines = text.count("\n") + 1
+        if source is not None:
+            return Pointer(source, byte_length(text), lines), text
+        if not save:
+            return Pointer("", byte_length(text), lines, "the tool is still running"), text
+        return await self._save(text), text
+
+    async def _save(self, text: str) -> Pointer:
+        try:
+            stored = await self._vault.store_result(text, ".txt")
+        except (ReMeError, OSError) as error:
+            logger.warning("A long text could not be saved (%s).", error)
+            return Pointer("", byte_length(text), text.count("\n") + 1)
+        return Pointer(stored.path, stored.size, stored.lines)
+
+    async def _moved_media(self, blocks: Sequence[Mapping[str, Any]]) -> dict[int, tuple[str, str]]:
+        """Store base64 media; return {index: (path, what stands for it)}. What cannot be stored is not in it."""
+        moved = {}
+        for i, block in enumerate(blocks):
+            source = block.get("source")
+            if block.get("type") not in MEDIA or not isinstance(source, dict) or source.get("type") != "base64":
+                continue
+            try:
+                data = base64.b64decode(str(source.get("data") or ""))
+                suffix = _SUFFIXES.get(str(source.get("media_type")), ".bin")
+                stored = await self._vault.store_result(data, suffix)
+            except (ReMeError, OSError, binascii.Error) as error:
+                logger.warning("%s could not be moved to a file (%s).", block.get("type"), error)
+                continue
+            moved[i] = (stored.path, f"[{block.get('type')} moved to {stored.path} ({stored.size} bytes)]")
+        return moved
+
+
+class _Bounded:
+    """A bounded output, what is kept about it, and the files that hold all of it."""
+
+    def __init__(self, output: Any, state: dict[str, Any], paths: list[str]) -> None:
+        self.output, self.state, self.paths = output, state, paths
+
+
+def joined_text(output: Any) -> str:
+    """Return the texts of an output as one: that is what is measured, stored and clipped."""
+    return "\n".join(str(block.get("text") or "") for block in output_blocks(output) if block.get("type") == "text")
+
+
+def fingerprint(output: Any) -> int:
+    """Return what tells two outputs of one call apart within a process."""
+    return hash(joined_text(output))
+
+
+def unchanging_source(arguments: Any) -> str | None:
+    """Return the file a page was read from, when that file never changes (an offloaded result); else None."""
+    path = arguments.get("path") if isinstance(arguments, Mapping) else None
+    return path if isinstance(path, str) and path.startswith("session/tool_result/") else None
+
+
+def _rebuilt(
+    blocks: Sequence[dict[str, Any]], text: str | None, moved: Mapping[int, tuple[str, str]]
+) -> list[dict[str, Any]]:
+    """Put the clipped text where the first text stood, markers where media stood; everything else stays."""
+    out: list[dict[str, Any]] = []
+    placed = False
+    for i, block in enumerate(blocks):
+        if i in moved:
+            out.append({"type": "text", "text": moved[i][1]})
+        elif block.get("type") == "text" and text is not None:
+            if not placed:
+                out.append({"type": "text", "text": text})
+                placed = True
+        else:
+            out.append(block)
+    return out

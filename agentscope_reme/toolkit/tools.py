@@ -1,0 +1,200 @@
+"""The tool functions. No ``from __future__ import annotations`` here: AgentScope builds schemas from live annotations.
+
+Vault and limits are bound to the object and never parameters, since a model can override any parameter. Arguments come
+unchecked, so each is coerced. Nothing raises: what went wrong is the result, as a sentence.
+"""
+
+import asyncio
+import functools
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from agentscope.message import TextBlock
+from agentscope.tool import ToolResponse
+
+from ..errors import ReMeError
+from ..memory.tool_result import current_window
+from ..memory.transcript import rendered_turn
+from ..vault.layout import DIALOG
+from .quoting import page_text, search_text
+
+if TYPE_CHECKING:
+    from ..models import NoteChange
+    from ..reme import ReMe
+
+logger = logging.getLogger(__name__)
+
+MOST_RESULTS = 20
+
+
+def _said(text: str) -> ToolResponse:
+    return ToolResponse(content=[TextBlock(type="text", text=text)])
+
+
+def _spoken(tool: Callable[..., Awaitable[str]]) -> Callable[..., Awaitable[ToolResponse]]:
+    """Make a tool of a method that returns text: errors become sentences, a cancellation passes through."""
+
+    @functools.wraps(tool)
+    async def speak(*args: Any, **kwargs: Any) -> ToolResponse:
+        try:
+            return _said(await tool(*args, **kwargs))
+        except asyncio.CancelledError:
+            raise
+        except ReMeError as error:
+            return _said(f"Error: {error}")
+        except Exception as error:
+            logger.exception("The tool %s failed.", tool.__name__)
+            return _said(f"Error: {type(error).__name__}: {error}. Nothing was changed by this call.")
+
+    speak.__annotations__ = {**tool.__annotations__, "return": ToolResponse}
+    return speak
+
+
+def as_int(value: Any, default: int | None, low: int = 1, high: int = 1_000_000_000) -> int | None:
+    """Coerce an argument a model gave; what is no number is the default."""
+    try:
+        number = int(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return default
+    return max(low, min(high, number))
+
+
+def as_bool(value: Any) -> bool:
+    """Coerce an argument a model gave."""
+    return value.strip().lower() in ("true", "1", "yes") if isinstance(value, str) else bool(value)
+
+
+class MemoryTools:
+    """The tools over one vault. Bind them with :func:`~agentscope_reme.register_memory_tools`."""
+
+    def __init__(self, reme: "ReMe") -> None:
+        self._reme = reme
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "MemoryTools":
+        return self
+
+    @property
+    def reme(self) -> "ReMe":
+        """The memory these tools belong to."""
+        return self._reme
+
+    @_spoken
+    async def memory_search(self, query: str, max_results: int = 5, min_score: float = 0.0) -> str:
+        """Search the memory vault: notes, daily cards, and what earlier or folded conversations said.
+
+        Search before you answer anything about earlier work, decisions, dates, people, preferences or open tasks, and
+        before you say that you do not know. Use the words that the note or message would use. Results are quoted with
+        their source as path:lines.
+
+        Args:
+            query (str): What to look for, in a few words or a question, Chinese or English.
+            max_results (int): How many passages to return, 1 to 20.
+            min_score (float): Leave out passages that score below this; 0 returns all.
+        """
+        limit = as_int(max_results, 5, 1, MOST_RESULTS) or 5
+        try:
+            floor = max(0.0, float(min_score))
+        except (TypeError, ValueError):
+            floor = 0.0
+        window = current_window.get() or self._reme.config.max_input_length
+        result = await self._reme.search(
+            str(query or ""), limit=limit, min_score=floor or None, token_budget=max(200, min(2_000, window // 6))
+        )
+        return search_text(result)
+
+    @_spoken
+    async def read(self, path: str, start_line: int = 1, end_line: int = 0) -> str:
+        """Read a file of the memory vault, in pages.
+
+        Use it to open what memory_search found, a full tool result that was moved to a file, or a note before you edit
+        it. It reads only the memory vault, not the computer's disk.
+
+        Args:
+            path (str): Path inside the vault, as search results and notices give it.
+            start_line (int): First line, counted from 1.
+            end_line (int): Last line; 0 reads as far as one page goes.
+        """
+        window = current_window.get() or self._reme.config.max_input_length
+        page = await self._reme.vault.read(
+            str(path or ""),
+            as_int(start_line, 1),
+            as_int(end_line, None) if as_int(end_line, 0, 0) else None,
+            max_bytes=max(600, min(self._reme.config.read_max_bytes, window * 3 // 8)),
+        )
+        if page.path.startswith(f"{DIALOG}/") and page.cut_column is None:
+            return page_text(page, _turns(page.text))
+        return page_text(page)
+
+    @_spoken
+    async def write(self, path: str, content: str, version: str = "", overwrite: bool = False) -> str:
+        """Write a whole note into the memory vault.
+
+        Use it for a new note. To add to a note use append; to change a passage use edit. What the user asks you to
+        remember for good belongs in MEMORY.md; other notes go to digest/<topic>.md or daily/<date>/<topic>.md. Link
+        notes with [[path/to/note.md]].
+
+        Args:
+            path (str): Path inside the vault, ending in .md.
+            content (str): The whole text of the note.
+            version (str): The version that read gave, when you replace a note you have read.
+            overwrite (bool): Replace the note whatever it holds now.
+        """
+        change = await self._reme.vault.write(
+            str(path or ""), str(content), str(version) or None, as_bool(overwrite), actor="agent"
+        )
+        return _told(change)
+
+    @_spoken
+    async def append(self, content: str, path: str = "") -> str:
+        """Add text at the end of a note of the memory vault.
+
+        Args:
+            content (str): The text to add.
+            path (str): Path inside the vault; empty is today's page.
+        """
+        return _told(await self._reme.vault.append(str(path or ""), str(content), actor="agent"))
+
+    @_spoken
+    async def edit(self, path: str, old: str, new: str) -> str:
+        """Replace one passage in a note of the memory vault.
+
+        Args:
+            path (str): Path inside the vault.
+            old (str): The passage as it stands in the note, long enough to occur only once.
+            new (str): What replaces it.
+        """
+        return _told(await self._reme.vault.edit(str(path or ""), str(old), str(new), actor="agent"))
+
+    @_spoken
+    async def list(self, path: str = "", recursive: bool = False) -> str:
+        """List a folder of the memory vault.
+
+        Args:
+            path (str): Folder inside the vault; empty is the vault itself.
+            recursive (bool): List the folders below as well.
+        """
+        found = await self._reme.vault.list(str(path or ""), recursive=as_bool(recursive), limit=100)
+        lines = [
+            f"{entry.path}{'/' if entry.kind == 'folder' else f' ({entry.size} bytes)'}" for entry in found.entries
+        ]
+        if found.total > len(found.entries):
+            lines.append(f"and {found.total - len(found.entries)} more; list a folder below")
+        return "\n".join(lines) or "Nothing is there."
+
+
+def _told(change: "NoteChange") -> str:
+    words = {"created": "Created", "changed": "Changed", "unchanged": "Nothing to change in", "removed": "Removed"}
+    return f"{words.get(change.kind, 'Changed')} {change.path} (version {change.version})."
+
+
+def _turns(text: str) -> str:
+    """Show lines of a journal as turns; a line that is none is shown as it is."""
+    shown = []
+    for line in text.split("\n"):
+        try:
+            shown.append(rendered_turn(json.loads(line)["msg"]))
+        except (ValueError, KeyError, TypeError):
+            shown.append(line)
+    return "\n".join(shown)
