@@ -1,4 +1,4 @@
-"""Values that cross the layers: files, links, chunks, search results, outcomes. Plain data, no behaviour to speak of."""
+"""Values that cross the layers: files, links, chunks, search results, outcomes. Plain data, hardly any behaviour."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -66,12 +66,18 @@ class NotePage:
 
 @dataclass(frozen=True, slots=True)
 class NoteChange:
-    """What a write did. ``version`` is the new content hash ("" when removed); ``history_id`` is the entry that undoes it."""
+    """What a write did. ``version`` is the new content hash ("" when removed); ``history_id`` the entry that undoes it.
+
+    ``links``: after a delete those that now lead nowhere, after a move those that were rewritten. ``failed``: notes
+    whose links could not be rewritten, each with the reason.
+    """
 
     path: str
     kind: Literal["created", "changed", "unchanged", "removed", "moved"]
     version: str
     history_id: str | None = None
+    links: tuple[FileLink, ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
 
 
 # --- Index and search ---------------------------------------------------------------------------------------------

@@ -8,20 +8,34 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .dialog import Journal, JournalLine, JournalRecord, StoredResult
+    from .history import HistoryEntry
+    from .images import NoteImage
     from .listing import NoteList, NoteStat
     from .notes import Vault
 
 _HOME = {
+    "HistoryEntry": ".history",
     "Journal": ".dialog",
     "JournalLine": ".dialog",
     "JournalRecord": ".dialog",
+    "NoteImage": ".images",
     "NoteList": ".listing",
     "NoteStat": ".listing",
     "StoredResult": ".dialog",
     "Vault": ".notes",
 }
 
-__all__ = ["Journal", "JournalLine", "JournalRecord", "NoteList", "NoteStat", "StoredResult", "Vault"]
+__all__ = [
+    "HistoryEntry",
+    "Journal",
+    "JournalLine",
+    "JournalRecord",
+    "NoteImage",
+    "NoteList",
+    "NoteStat",
+    "StoredResult",
+    "Vault",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,8 +1,9 @@
 """Who may write what: folders, and the front-matter keys that say where a note comes from."""
 
+from collections.abc import Iterable
 from typing import Any
 
-from ..errors import FrontMatterError, PathError
+from ..errors import FrontMatterError, NoteError, PathError
 from .layout import is_ignored, is_reserved
 
 _TRUST = {"external": 0, "agent": 1, "user": 2}
@@ -21,6 +22,17 @@ def refuse_reserved(path: str, actor: str) -> None:
         raise PathError(f"{path}: hidden files and folders, tools' folders and editors' leftovers are not notes")
 
 
+def is_protected(key: str) -> bool:
+    """Whether a front-matter key is set by the system: ``trust``, ``session_id``, ``created`` and ``source_*``."""
+    return key in ("trust", "session_id", "created") or key.startswith("source_")
+
+
+def refuse_protected(keys: Iterable[str], actor: str, path: str) -> None:
+    """NoteError when an agent asks for a protected key by name."""
+    if actor == "agent" and (wrong := sorted(str(key) for key in keys if is_protected(str(key)))):
+        raise NoteError(f"{path}: {', '.join(wrong)}: set by the system only; nothing was changed", path)
+
+
 def guard_front_matter(old: str, new: str, actor: str, path: str = "") -> str:
     """The text an actor may write: an agent sets none of ``trust``, ``session_id``, ``source_*`` and ``created``.
 
@@ -28,7 +40,7 @@ def guard_front_matter(old: str, new: str, actor: str, path: str = "") -> str:
     lower ``trust``. Front matter that cannot be read is refused from an agent unless it was so before. Other actors
     write what they like.
     """
-    if actor != "agent" or not new.removeprefix("\ufeff").startswith("---"):
+    if actor != "agent" or not any(text.removeprefix("\ufeff").startswith("---") for text in (old, new)):
         return new
     from .frontmatter import delete_keys, parse, set_keys
 
@@ -39,8 +51,7 @@ def guard_front_matter(old: str, new: str, actor: str, path: str = "") -> str:
         return new
     wrong: dict[str, Any] = {}
     for key in {*after.data, *before.data}:
-        protected = key in ("trust", "session_id", "created") or str(key).startswith("source_")
-        if not protected or after.data.get(key) == before.data.get(key):
+        if not is_protected(str(key)) or after.data.get(key) == before.data.get(key):
             continue
         if key == "trust" and _lowers_trust(before.data.get(key), after.data.get(key)):
             continue

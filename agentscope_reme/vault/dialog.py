@@ -54,7 +54,7 @@ class JournalLine:
 
 @dataclass(slots=True)
 class _Known:
-    """What has been seen of the file up to ``offset``."""
+    """What has been seen of the file, up to the end of its last whole line at ``offset``."""
 
     file: tuple[int, int] = (0, 0)
     offset: int = 0
@@ -63,6 +63,20 @@ class _Known:
     bad: int = 0
     digests: dict[str, set[bytes]] = field(default_factory=dict)
     count: int = 0
+    rest: int = 0  # bytes after the last whole line
+    loose: JournalLine | None = None  # what they say, if they are a line that lacks its end
+
+    def learn(self, raw: bytes) -> None:
+        """Take a whole line."""
+        self.offset += len(raw)
+        self.lines += 1
+        line = _parse(raw, self.lines)
+        if line is None:
+            self.bad += 1 if raw.strip() else 0
+            return
+        self.count += 1
+        self.seq = max(self.seq, line.seq)
+        self.digests.setdefault(line.id, set()).add(_digest(line.msg))
 
 
 class Journal:
@@ -84,7 +98,7 @@ class Journal:
 
     async def add(self, records: Sequence[JournalRecord]) -> int:
         """:meth:`append` in a thread; when the caller is cancelled it is finished first."""
-        from .notes import finish
+        from .files import finish
 
         added: int = await finish(self.append, records)
         return added
@@ -92,36 +106,43 @@ class Journal:
     def append(self, records: Sequence[JournalRecord]) -> int:
         """Journal messages, durably when this returns; how many lines were added.
 
-        Known messages add none, whoever journalled them. All lines of a call are made durable together. When the
-        disk refuses, NoteError is raised and nothing is added.
+        Known messages add none, whoever journalled them. All lines of a call are made durable together. When the disk
+        refuses, NoteError is raised and nothing is added.
         """
         with self._storage.lock(), self._mutex:
             created = not self._scan()
-            known, lines, fresh = self._known, [], []
-            pending: set[tuple[str, bytes]] = set()
-            for record in records:
-                message = take_out(to_jsonable(record.msg), self._keep)
-                digest = _digest(message)
-                name = str(message.get("id") or f"sha-{digest.hex()}")
-                if digest in known.digests.get(name, ()) or (name, digest) in pending:
-                    continue
-                pending.add((name, digest))
-                fresh.append((name, digest))
-                line = {
-                    "id": name,
-                    "seq": known.seq + len(fresh),
-                    "msg": message,
-                    "marks": list(record.marks),
-                    "tokens": record.tokens,
-                    "left_at": record.left_at or self._clock().isoformat(timespec="milliseconds"),
-                }
-                lines.append(dumps(line).encode("utf-8"))
-            if not lines:
+            if self._known.rest:
+                self._storage.append(self.path, b"")  # ends the line, so that it is known whether it can be read
+                self._scan()
+            fresh = self._fresh_lines(records)
+            if not fresh:
                 return 0
-            self._storage.append(self.path, b"\n".join(lines) + b"\n")
-            self._scan(fresh)
+            self._storage.append(self.path, b"".join(fresh))
+            self._scan()
         self._publish(self.path, "created" if created else "changed")
-        return len(lines)
+        return len(fresh)
+
+    def _fresh_lines(self, records: Sequence[JournalRecord]) -> list[bytes]:
+        """The lines to add; what they point to is durable."""
+        lines: list[bytes] = []
+        pending: set[tuple[str, bytes]] = set()
+        for record in records:
+            message = take_out(to_jsonable(record.msg), self._keep)
+            digest = _digest(message)
+            name = str(message.get("id") or f"sha-{digest.hex()}")
+            if digest in self._known.digests.get(name, ()) or (name, digest) in pending:
+                continue
+            pending.add((name, digest))
+            line = {
+                "id": name,
+                "seq": self._known.seq + len(pending),
+                "msg": message,
+                "marks": list(record.marks),
+                "tokens": record.tokens,
+                "left_at": record.left_at or self._clock().isoformat(timespec="milliseconds"),
+            }
+            lines.append(dumps(line).encode("utf-8") + b"\n")
+        return lines
 
     def read(self, expand: bool = False) -> list[JournalLine]:
         """All lines in order. ``expand`` puts the offloaded parts back, so that each message is as it was."""
@@ -142,29 +163,30 @@ class Journal:
         if count <= 0:
             return []
         try:
-            with self._storage.opened(self.path) as (descriptor, status):
-                with self._mutex:
-                    self._scan_open(descriptor, status)
-                    total = self._known.lines
-                raws = _last_lines(descriptor, self._known.offset, count + self._known.bad)
+            with self._storage.opened(self.path) as (descriptor, status), self._mutex:
+                self._scan_open(descriptor, status)
+                raws = _last_lines(descriptor, status.st_size, count + self._known.bad + 1)
+                first = self._known.lines + (1 if self._known.rest else 0) - len(raws) + 1
         except NoteNotFound:
             return []
-        first = total - len(raws) + 1
-        parsed = [line for number, raw in enumerate(raws, start=first) if (line := _parse(raw, number))]
-        return [self._expanded(line) if expand else line for line in parsed[-count:]]
+        found = [line for number, raw in enumerate(raws, start=first) if (line := _parse(raw, number))]
+        return [self._expanded(line) if expand else line for line in found[-count:]]
 
     def count(self) -> int:
         """How many lines can be read."""
-        return self._refreshed().count
+        known = self._refreshed()
+        return known.count + (1 if known.loose else 0)
 
     def ids(self) -> set[str]:
         """The ids of all journalled messages."""
-        return set(self._refreshed().digests)
+        known = self._refreshed()
+        return set(known.digests) | ({known.loose.id} if known.loose else set())
 
     @property
     def bad_lines(self) -> int:
         """How many lines cannot be read (the stump of an interrupted append, or damage)."""
-        return self._refreshed().bad
+        known = self._refreshed()
+        return known.bad + (1 if known.rest and not known.loose else 0)
 
     def _refreshed(self) -> _Known:
         with self._mutex:
@@ -178,7 +200,7 @@ class Journal:
         message = put_back(line.msg, self._storage.read)
         return JournalLine(line.id, line.seq, message, line.marks, line.tokens, line.left_at, line.line)
 
-    def _scan(self, fresh: Sequence[tuple[str, bytes]] = ()) -> bool:
+    def _scan(self) -> bool:
         """Learn what the file holds beyond what is known; False when there is no file."""
         try:
             with self._storage.opened(self.path) as (descriptor, status):
@@ -189,26 +211,18 @@ class Journal:
         return True
 
     def _scan_open(self, descriptor: int, status: os.stat_result) -> None:
+        if self._known.file != (status.st_dev, status.st_ino) or status.st_size < self._known.offset:
+            self._known = _Known(file=(status.st_dev, status.st_ino))
         known = self._known
-        if known.file != (status.st_dev, status.st_ino) or status.st_size < known.offset:
-            known = self._known = _Known(file=(status.st_dev, status.st_ino))
-        if status.st_size == known.offset:
+        if status.st_size == known.offset + known.rest:
             return
+        known.rest, known.loose = 0, None
         os.lseek(descriptor, known.offset, os.SEEK_SET)
         for raw in _raw_lines(descriptor, status.st_size - known.offset):
-            if not raw.endswith(b"\n"):
-                if _parse(raw, 0) is None:
-                    break  # the stump of an append, or one that is being made
-                raw += b""
-            known.offset += len(raw)
-            known.lines += 1
-            line = _parse(raw, known.lines)
-            if line is None:
-                known.bad += 1 if raw.strip() else 0
-                continue
-            known.count += 1
-            known.seq = max(known.seq, line.seq)
-            known.digests.setdefault(line.id, set()).add(_digest(line.msg))
+            if raw.endswith(b"\n"):
+                known.learn(raw)
+            else:
+                known.rest, known.loose = len(raw), _parse(raw, known.lines + 1)
 
 
 def _digest(message: dict[str, Any]) -> bytes:

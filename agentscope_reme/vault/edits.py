@@ -1,10 +1,13 @@
-"""Changing one passage of a text, or adding to its end, and leaving every other byte as it was. Pure functions."""
+"""Changing one passage of a text, or adding to its end, and leaving every other byte as it was; what may not be done.
+
+Pure functions."""
 
 import re
 from itertools import islice
 
-from ..errors import EditNotUnique, NoteError
-from .encoding import clean_text
+from ..errors import EditNotUnique, NoteChanged, NoteError, NoteExists
+from .encoding import Kind, clean_text, decode_exact
+from .storage import is_version, version_of
 
 # What stands where text was left out of a view; text copied from such a view is not the note's.
 _CLIPPED = re.compile(
@@ -19,6 +22,50 @@ def clip_marker(text: str) -> str | None:
     """The first marker of left-out text in ``text``, or None."""
     found = _CLIPPED.search(text)
     return found.group() if found else None
+
+
+def must_be_exact(path: str, kind: Kind | None) -> None:
+    """NoteError for a file whose text cannot be changed and saved as it was: binary, or not UTF-8."""
+    if kind is None or kind.exact:
+        return
+    if kind.encoding == "binary":
+        raise NoteError(f"{path} is a binary file, which cannot be edited; nothing was changed", path)
+    raise NoteError(
+        f"{path} is not UTF-8 ({kind.encoding}); nothing was changed. Write its text to a new note and edit that", path
+    )
+
+
+def may_replace(
+    path: str, old: bytes | None, kind: Kind | None, content: str, version: str | None, overwrite: bool
+) -> None:
+    """Whether a whole note may be written over what is there; raises NoteExists, NoteChanged or NoteError if not."""
+    if old is None:
+        if version:
+            raise NoteChanged(f"{path} was removed since you read it; nothing was changed", path)
+        return
+    if version and not is_version(version_of(old), version):
+        raise NoteChanged(
+            f"{path} has changed since you read it (it is now version {version_of(old)}); nothing was changed, "
+            "read it again",
+            path,
+        )
+    if not version and not overwrite:
+        raise NoteExists(
+            f"{path} exists; nothing was changed. Add to it with append, change a passage with edit, or give the "
+            "version that read returned to replace all of it",
+            path,
+        )
+    exact = kind is None or kind.exact
+    if not exact and "\ufffd" in content:
+        raise NoteError(
+            f"{path} is not UTF-8, and some of its characters could not be shown; nothing was changed", path
+        )
+    if (marker := clip_marker(content)) and not (exact and marker in decode_exact(old)):
+        raise NoteError(
+            f"{path}: the content contains {marker!r}, a sign that text was left out; nothing was changed. "
+            "Change the passage with edit instead",
+            path,
+        )
 
 
 def replace_once(text: str, old: str, new: str, path: str = "") -> str:

@@ -11,9 +11,9 @@ import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
 
 from ..errors import NoteError, NoteNotFound
+from .encoding import clean_text
 from .jsonable import dumps
 from .storage import ANY, Storage, digest_of
 
@@ -28,9 +28,9 @@ TRASH = "history/trash"
 class HistoryEntry:
     """One change. ``old`` and ``new`` are SHA-256 of the whole file, None where there was or is no file.
 
-    ``kind``: created, changed, appended, removed, moved, void. ``old_size`` (bytes) restores an append: its old content
-    is the start of the new. ``moved_to`` is the trash or the new path. ``group`` joins the entries of one operation;
-    ``of`` names the entry that this one undoes or voids.
+    ``kind``: created, changed, appended, removed, restored, moved, void. ``old_size`` (bytes) restores an append,
+    whose old content is the start of the new. ``moved_to`` is the trash or the new path. ``group`` joins the entries
+    of one operation; ``of`` names the entry that this one undoes or voids.
     """
 
     id: str
@@ -56,26 +56,46 @@ class History:
         self._last_own = ""
 
     def new_id(self) -> str:
+        """An id that no other entry has: the time in the vault's zone, and 32 random bits."""
         return f"{self._clock():%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
 
     def record(
-        self, path: str, kind: str, *, actor: str, reason: str, old: bytes | None, new: bytes | None, **more: Any
+        self,
+        path: str,
+        kind: str,
+        *,
+        actor: str,
+        reason: str,
+        old: bytes | None,
+        new: bytes | None,
+        moved_to: str | None = None,
+        group: str | None = None,
+        of: str | None = None,
     ) -> HistoryEntry:
-        """Note a change that is about to be made; the old bytes are durable before the entry is."""
+        """Note a change that is about to be made; the old bytes are durable before the entry is.
+
+        What is removed is moved to the trash, at the entry's ``moved_to``, and what is appended to is the start of what
+        comes of it: neither needs a copy.
+        """
         self._settle()
-        if old is not None and kind != "appended":
+        if old is not None and kind in ("changed", "moved"):
             self._keep(old)
+        entry_id = self.new_id()
+        if kind == "removed":
+            moved_to = f"{TRASH}/{entry_id}/{path.rsplit('/', 1)[-1]}"
         entry = HistoryEntry(
-            self.new_id(),
-            self._clock().isoformat(timespec="seconds"),
-            actor,
-            reason,
-            path,
-            kind,
-            None if old is None else digest_of(old),
-            None if new is None else digest_of(new),
-            None if old is None else len(old),
-            **more,
+            id=entry_id,
+            time=self._clock().isoformat(timespec="seconds"),
+            actor=clean_text(actor)[:100],
+            reason=clean_text(reason)[:500],
+            path=path,
+            kind=kind,
+            old=None if old is None else digest_of(old),
+            new=None if new is None else digest_of(new),
+            old_size=None if old is None else len(old),
+            moved_to=moved_to,
+            group=group,
+            of=of,
         )
         self._write(entry)
         return entry
@@ -85,6 +105,19 @@ class History:
         read = list(self._read())
         void = {entry.of for entry in read if entry.kind == "void"}
         return [entry for entry in read if entry.kind != "void" and entry.id not in void]
+
+    def of_path(self, path: str) -> tuple[HistoryEntry, ...]:
+        """The entries of a note, or of a folder and what lies in it (all for ""), newest first."""
+        inside = path + "/"
+
+        def concerns(name: str | None) -> bool:
+            return name is not None and (not path or name == path or name.startswith(inside))
+
+        return tuple(
+            entry
+            for entry in reversed(self.entries())
+            if concerns(entry.path) or (entry.kind == "moved" and concerns(entry.moved_to))
+        )
 
     def old_bytes(self, entry: HistoryEntry, present: bytes | None) -> bytes | None:
         """What the file held before ``entry``; ``present`` is what it holds after. NoteNotFound when no longer kept."""
@@ -118,24 +151,32 @@ class History:
         self._last_own = entry.id
 
     def _settle(self) -> None:
-        """Void the last entry when another writer left it and its change is not in the file."""
+        """Void the last entry when another writer left it and its change is not in the files."""
         last = self._tail()
-        if last is None or last.id == self._last_own or last.kind == "void" or last.old == last.new:
+        if last is None or last.id == self._last_own or last.kind == "void":
             return
         self._last_own = last.id
-        present = self._storage.read_if_any(last.path)
-        if (None if present is None else digest_of(present)) == last.old:
-            self._write(
-                HistoryEntry(
-                    self.new_id(),
-                    self._clock().isoformat(timespec="seconds"),
-                    "system",
-                    "the change was interrupted before it was made",
-                    last.path,
-                    "void",
-                    of=last.id,
-                )
+        if self._took_effect(last):
+            return
+        self._write(
+            HistoryEntry(
+                id=self.new_id(),
+                time=self._clock().isoformat(timespec="seconds"),
+                actor="system",
+                reason="interrupted before anything was changed",
+                path=last.path,
+                kind="void",
+                of=last.id,
             )
+        )
+
+    def _took_effect(self, entry: HistoryEntry) -> bool:
+        if entry.kind in ("removed", "moved"):
+            return self._storage.exists(entry.moved_to or entry.path)
+        if entry.kind in ("created", "restored"):
+            return self._storage.exists(entry.path)
+        present = self._storage.read_if_any(entry.path)
+        return present is None or digest_of(present) != entry.old
 
     def _tail(self) -> HistoryEntry | None:
         import os

@@ -4,34 +4,30 @@ A method ``name`` is ``name_sync`` in a worker thread. A write that has begun is
 """
 
 import asyncio
-import logging
-import os
 import threading
-from collections.abc import Callable, Iterable
-from datetime import datetime, tzinfo
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 from weakref import WeakValueDictionary
 
-from ..errors import NoteChanged, NoteError, NoteExists, NoteNotFound, PathError
-from ..models import NoteChange, NotePage
-from .authorship import guard_front_matter, refuse_reserved
+from ..errors import NoteNotFound
+from ..models import FileFrontMatter, NoteChange, NotePage
+from .authorship import guard_front_matter, refuse_protected
 from .dialog import Journal, StoredResult, store_result
-from .edits import append_text, clip_marker, replace_once
+from .edits import append_text, may_replace, must_be_exact, replace_once
 from .encoding import Kind, clean_text, decode_exact, encode_exact, kind_of
-from .history import History
+from .files import Files, finish
+from .history import HistoryEntry
+from .images import MAX_IMAGE_BYTES, NoteImage, read_image
 from .layout import daily_page, today
 from .listing import NoteList, NoteStat, SortKey, list_folder, status_of
-from .paths import locate, parse_path, unportable
-from .ports import ChangeListener
-from .refusals import refusal
-from .storage import Storage, is_version, version_of
-
-log = logging.getLogger(__name__)
+from .pages import read_page
+from .paths import parse_path
 
 
-class Vault:
-    """A folder of Markdown notes. Making one touches nothing on disk; folders are made by the first write."""
+class Vault(Files):
+    """A folder of Markdown notes its user owns. Making one touches nothing on disk; the first write makes it."""
 
     def __init__(
         self,
@@ -41,15 +37,10 @@ class Vault:
         read_max_bytes: int = 16_384,
         ignore: tuple[str, ...] = (),
         clock: Callable[[], datetime] | None = None,
+        link_rule: Literal["literal", "obsidian"] = "literal",
     ) -> None:
-        self.root = Path(os.path.abspath(os.path.expanduser(root)))
+        super().__init__(root, timezone=timezone, ignore=ignore, clock=clock, link_rule=link_rule)
         self.read_max_bytes = read_max_bytes
-        self.ignore = tuple(ignore)
-        self._timezone = timezone
-        self._clock = clock
-        self.storage = Storage(self.root)
-        self.history_log = History(self.storage, self.now)
-        self._listeners: list[ChangeListener] = []
         self._journals: WeakValueDictionary[str, Journal] = WeakValueDictionary()
         self._journals_lock = threading.Lock()
 
@@ -58,43 +49,6 @@ class Vault:
 
     def __repr__(self) -> str:
         return f"Vault({str(self.root)!r})"
-
-    def now(self) -> datetime:
-        """The time, aware, in the configured zone."""
-        zone: tzinfo | None = None
-        if self._timezone is not None:
-            from zoneinfo import ZoneInfo
-
-            zone = ZoneInfo(self._timezone)
-        if self._clock is None:
-            return datetime.now(zone) if zone else datetime.now().astimezone()
-        present = self._clock()
-        return present.replace(tzinfo=zone) if present.tzinfo is None and zone else present.astimezone(zone)
-
-    def subscribe(self, listener: ChangeListener) -> None:
-        """Have ``listener(path, kind)`` called after each durable change, on the thread that made it."""
-        self._listeners.append(listener)
-
-    def publish(self, path: str, kind: str) -> None:
-        for listener in list(self._listeners):
-            try:
-                listener(path, kind)
-            except Exception:
-                log.exception("a listener failed on the change of %s", path)
-
-    def resolve(self, path: str, *, for_write: bool = False) -> Path:
-        """The absolute path of a file of the vault, links resolved; PathError when it is not one.
-
-        ``for_write`` also refuses what agents, users and pipelines may not write.
-        """
-        names = self._names(path, actor="user" if for_write else None)
-        try:
-            with locate(self.root, names) as place:
-                return self.root / place.path
-        except FileNotFoundError:
-            return self.root.joinpath(*names)
-        except OSError as error:
-            raise refusal(error, path, reading=not for_write) from error
 
     # --- reading --------------------------------------------------------------------------------------------------
 
@@ -123,25 +77,28 @@ class Vault:
         *,
         column: int = 0,
     ) -> NotePage:
-        from .pages import read_page
-
-        names = self._names(path)
+        real = self.real_path(path)
         bound = self.read_max_bytes if max_bytes is None else max_bytes
-        with self.storage.opened(path) as (descriptor, status):
-            return read_page(descriptor, status.st_size, "/".join(names), start_line, end_line, bound, column)
+        with self.storage.opened(real) as (descriptor, status):
+            return read_page(descriptor, status.st_size, real, start_line, end_line, bound, column)
 
     def read_bytes(self, path: str) -> bytes:
         """All bytes of a file of the vault; blocking."""
-        self._names(path)
-        return self.storage.read(path)
+        return self.storage.read(self.real_path(path))
+
+    async def read_image(self, path: str, max_bytes: int = MAX_IMAGE_BYTES) -> NoteImage:
+        """A PNG, JPEG, GIF or WebP picture as base64. NoteError when it is none, or larger than ``max_bytes``."""
+        return await asyncio.to_thread(self.read_image_sync, path, max_bytes)
+
+    def read_image_sync(self, path: str, max_bytes: int = MAX_IMAGE_BYTES) -> NoteImage:
+        return read_image(self.storage, self.real_path(path), max_bytes)
 
     async def stat(self, path: str) -> NoteStat:
         """Size, time and version of a file, or size and time of a folder."""
         return await asyncio.to_thread(self.stat_sync, path)
 
     def stat_sync(self, path: str) -> NoteStat:
-        self._names(path, folder=True)
-        return status_of(self.storage, path, self.now().tzinfo)
+        return status_of(self.storage, self.real_path(path, folder=True), self.now().tzinfo)
 
     async def list(
         self,
@@ -168,7 +125,7 @@ class Vault:
     ) -> NoteList:
         return list_folder(
             self.storage,
-            path,
+            self.real_path(path, folder=True),
             self.now().tzinfo,
             recursive=recursive,
             extensions=extensions,
@@ -206,33 +163,12 @@ class Vault:
         reason: str = "",
     ) -> NoteChange:
         def new_bytes(old: bytes | None, kind: Kind | None) -> bytes:
-            if old is None:
-                if version:
-                    raise NoteChanged(f"{path} was removed since you read it; nothing was changed", path)
-                return encode_exact(guard_front_matter("", clean_text(content), actor, path))
-            if version:
-                if not is_version(version_of(old), version):
-                    raise NoteChanged(
-                        f"{path} has changed since you read it (it is now version {version_of(old)}); "
-                        "nothing was changed, read it again",
-                        path,
-                    )
-            elif not overwrite:
-                raise NoteExists(
-                    f"{path} exists; nothing was changed. Add to it with append, change a passage with edit, or give "
-                    "the version that read returned to replace all of it",
-                    path,
-                )
-            before = decode_exact(old) if kind is not None and kind.exact else ""
-            if (marker := clip_marker(content)) and marker not in before:
-                raise NoteError(
-                    f"{path}: the content contains {marker!r}, a sign that text was left out; nothing was changed. "
-                    "Change the passage with edit instead",
-                    path,
-                )
-            return encode_exact(guard_front_matter(before, clean_text(content), actor, path))
+            may_replace(path, old, kind, content, version, overwrite)
+            before = decode_exact(old) if old is not None and kind is not None and kind.exact else ""
+            mark = "\ufeff" if before.startswith("\ufeff") and not content.startswith("\ufeff") else ""
+            return encode_exact(guard_front_matter(before, mark + clean_text(content), actor, path))
 
-        return self._change(path, new_bytes, actor=actor, reason=reason)
+        return self.change(path, new_bytes, actor=actor, reason=reason)
 
     async def append(self, path: str, content: str, *, actor: str = "user", reason: str = "") -> NoteChange:
         """Add lines at the end of a note, which is made if need be. An empty path is today's page."""
@@ -242,60 +178,115 @@ class Vault:
         path = path or daily_page(today(self.now()))
 
         def new_bytes(old: bytes | None, kind: Kind | None) -> bytes:
-            self._must_be_exact(path, kind)
+            must_be_exact(path, kind)
             text = decode_exact(old or b"")
             return encode_exact(guard_front_matter(text, append_text(text, content), actor, path))
 
-        return self._change(path, new_bytes, actor=actor, reason=reason, appending=True)
+        return self.change(path, new_bytes, actor=actor, reason=reason, appending=True)
 
     async def edit(self, path: str, old: str, new: str, *, actor: str = "user", reason: str = "") -> NoteChange:
         """Replace the one passage ``old`` by ``new``. EditNotUnique when it is not there, or more than once."""
         return await finish(self.edit_sync, path, old, new, actor=actor, reason=reason)
 
     def edit_sync(self, path: str, old: str, new: str, *, actor: str = "user", reason: str = "") -> NoteChange:
-        def new_bytes(present: bytes | None, kind: Kind | None) -> bytes:
-            if present is None:
-                raise NoteNotFound(f"there is no {path} in the vault", path)
-            self._must_be_exact(path, kind)
-            text = decode_exact(present)
-            return encode_exact(guard_front_matter(text, replace_once(text, old, new, path), actor, path))
+        return self._edit_text(path, lambda text: replace_once(text, old, new, path), actor, reason)
 
-        return self._change(path, new_bytes, actor=actor, reason=reason)
+    async def delete(self, path: str, *, actor: str = "user", reason: str = "") -> NoteChange:
+        """Move a note or a folder to the trash; ``undo`` brings it back. ``links`` are those that now lead nowhere."""
+        return await finish(self.delete_sync, path, actor=actor, reason=reason)
 
-    def _must_be_exact(self, path: str, kind: Kind | None) -> None:
-        if kind is None or kind.exact:
-            return
-        if kind.encoding == "binary":
-            raise NoteError(f"{path} is a binary file, which cannot be edited; nothing was changed", path)
-        raise NoteError(
-            f"{path} is not UTF-8 ({kind.encoding}); nothing was changed. Write its text to a new note and edit that",
-            path,
-        )
+    def delete_sync(self, path: str, *, actor: str = "user", reason: str = "") -> NoteChange:
+        from .removal import remove
 
-    def _change(
-        self,
-        path: str,
-        new_bytes: Callable[[bytes | None, Kind | None], bytes],
-        *,
-        actor: str,
-        reason: str,
-        appending: bool = False,
+        return remove(self, path, actor=actor, reason=reason)
+
+    async def move(self, path: str, new_path: str, *, actor: str = "user", reason: str = "") -> NoteChange:
+        """Move or rename a note or folder, and retarget the links that led to it, in its own text and in other notes.
+
+        ``links`` are those that were rewritten, ``failed`` the notes that could not be and why. ``new_path`` may be a
+        folder. After an interruption the same call completes it.
+        """
+        return await finish(self.move_sync, path, new_path, actor=actor, reason=reason)
+
+    def move_sync(self, path: str, new_path: str, *, actor: str = "user", reason: str = "") -> NoteChange:
+        from .relocation import move
+
+        return move(self, path, new_path, actor=actor, reason=reason)
+
+    # --- front matter ---------------------------------------------------------------------------------------------
+
+    async def frontmatter_read(self, path: str) -> FileFrontMatter:
+        """The front matter of a note; ``error`` says why it cannot be read."""
+        return await asyncio.to_thread(self.frontmatter_read_sync, path)
+
+    def frontmatter_read_sync(self, path: str) -> FileFrontMatter:
+        from .frontmatter import parse
+
+        data = self.read_bytes(path)
+        kind = kind_of(data)
+        return parse(decode_exact(data)).front if kind.exact else FileFrontMatter()
+
+    async def frontmatter_update(
+        self, path: str, changes: Mapping[str, Any], *, actor: str = "user", reason: str = ""
     ) -> NoteChange:
-        """Under the lock: see what is there, work out what shall be, record, replace; then tell the listeners."""
-        names = self._names(path, actor=actor)
-        shown = "/".join(names)
-        with self.storage.lock():
-            old = self.storage.read_if_any(path)
-            new = new_bytes(old, None if old is None else kind_of(old))
-            version = version_of(new)
-            if old == new:
-                return NoteChange(shown, "unchanged", version)
-            kind = "created" if old is None else "appended" if appending and new.startswith(old) else "changed"
-            entry = self.history_log.record(shown, kind, actor=actor, reason=reason, old=old, new=new)
-            self.storage.replace(path, new, expect=None if old is None else version_of(old))
-        outcome: Literal["created", "changed"] = "created" if old is None else "changed"
-        self.publish(shown, outcome)
-        return NoteChange(shown, outcome, version, entry.id)
+        """Set keys of a note's front matter; every other byte stays. FrontMatterError when it cannot be read."""
+        return await finish(self.frontmatter_update_sync, path, changes, actor=actor, reason=reason)
+
+    def frontmatter_update_sync(
+        self, path: str, changes: Mapping[str, Any], *, actor: str = "user", reason: str = ""
+    ) -> NoteChange:
+        from .frontmatter import set_keys
+
+        refuse_protected(changes, actor, path)
+        return self._edit_text(path, lambda text: set_keys(text, changes), actor, reason)
+
+    async def frontmatter_delete(
+        self, path: str, keys: Iterable[str], *, actor: str = "user", reason: str = ""
+    ) -> NoteChange:
+        """Remove keys from a note's front matter; every other byte stays."""
+        return await finish(self.frontmatter_delete_sync, path, keys, actor=actor, reason=reason)
+
+    def frontmatter_delete_sync(
+        self, path: str, keys: Iterable[str], *, actor: str = "user", reason: str = ""
+    ) -> NoteChange:
+        from .frontmatter import delete_keys
+
+        keys = [keys] if isinstance(keys, str) else list(keys)
+        refuse_protected(keys, actor, path)
+        return self._edit_text(path, lambda text: delete_keys(text, keys), actor, reason)
+
+    def _edit_text(self, path: str, edit: Callable[[str], str], actor: str, reason: str) -> NoteChange:
+        """Change an existing UTF-8 note by a function of its text."""
+
+        def new_bytes(old: bytes | None, kind: Kind | None) -> bytes:
+            if old is None or kind is None:
+                raise NoteNotFound(f"there is no {path} in the vault", path)
+            must_be_exact(path, kind)
+            text = decode_exact(old)
+            return encode_exact(guard_front_matter(text, edit(text), actor, path))
+
+        return self.change(path, new_bytes, actor=actor, reason=reason)
+
+    # --- history --------------------------------------------------------------------------------------------------
+
+    async def history(self, path: str = "", limit: int = 50) -> tuple[HistoryEntry, ...]:
+        """What was changed, newest first: everywhere, or of one note or folder."""
+        return await asyncio.to_thread(self.history_sync, path, limit)
+
+    def history_sync(self, path: str = "", limit: int = 50) -> tuple[HistoryEntry, ...]:
+        return self.log.of_path("/".join(parse_path(path, folder=True)))[: max(0, limit)]
+
+    async def undo(self, history_id: str | None = None, *, actor: str = "user", reason: str = "") -> NoteChange:
+        """Take a change back (by default the newest that is not undone). NoteChanged when the note has changed since.
+
+        An undo is recorded, and can be undone by its own id.
+        """
+        return await finish(self.undo_sync, history_id, actor=actor, reason=reason)
+
+    def undo_sync(self, history_id: str | None = None, *, actor: str = "user", reason: str = "") -> NoteChange:
+        from .undo import undo
+
+        return undo(self, history_id, actor=actor, reason=reason)
 
     # --- what is not a note ----------------------------------------------------------------------------------------
 
@@ -314,26 +305,3 @@ class Vault:
 
     def store_result_sync(self, data: str | bytes, suffix: str = ".txt") -> StoredResult:
         return store_result(self.storage, data, suffix)
-
-    def _names(self, path: str, *, actor: str | None = None, folder: bool = False) -> tuple[str, ...]:
-        """Check a path; ``actor`` is who wants to write, None for reading."""
-        names = parse_path(path, folder=folder)
-        shown = "/".join(names)
-        if (problem := unportable(names)) and (os.name == "nt" or not self.storage.exists(shown)):
-            raise PathError(problem)
-        if actor is not None:
-            refuse_reserved(shown, actor)
-        return names
-
-
-async def finish(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Run a change in a thread. When the caller is cancelled the change is finished first, then the cancellation goes
-    on: nobody can be left thinking that it did not happen while it still does."""
-    task = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        if not task.cancelled() and (error := task.exception()):
-            log.debug("a change whose caller was cancelled failed: %s", error)
-        raise

@@ -258,8 +258,9 @@ def locate(
             folder.close()
 
 
-def refuse_twin(here: Folder, name: str) -> None:
-    if twin := here.twin(name):
+def refuse_twin(here: Folder, name: str, except_for: str = "") -> None:
+    """PathError when a neighbour's name differs from a new one only in case or Unicode form."""
+    if (twin := here.twin(name)) and twin != except_for:
         raise PathError(
             f"{_joined((*here.names, name))} differs only in case or Unicode form from {_joined((*here.names, twin))}, "
             "and some disks cannot hold both; use the existing name or another one"

@@ -143,12 +143,13 @@ class Storage:
 
     # --- writing --------------------------------------------------------------------------------------------------
 
-    def replace(self, path: str, data: bytes, *, expect: Expectation = ANY) -> str:
+    def replace(self, path: str, data: bytes, *, expect: Expectation = ANY, beside: str = "") -> str:
         """Make ``data`` the content of a file, all of it or nothing, and return its version.
 
         ``expect`` is the version that is replaced, None for a file that must not exist, ANY for whatever is there.
         Raises NoteChanged or NoteExists when it is not so. A mode and a symlink inside the vault are kept; the file is
-        the old one until the bytes are on the disk.
+        the old one until the bytes are on the disk. ``beside`` is a file whose name may differ only in case: the one
+        that is being renamed.
         """
         names = parse_path(path)
         with self.lock(), _explained(path), locate(self.root, names, make=_make_folder) as place:
@@ -156,7 +157,7 @@ class Storage:
             if status is None:
                 if problem := unportable((place.name,)):
                     raise PathError(problem)
-                refuse_twin(place.folder, place.name)
+                refuse_twin(place.folder, place.name, beside.rsplit("/", 1)[-1])
             elif not modes.S_ISREG(status.st_mode):
                 raise NoteError(f"{path} is not a file; nothing was changed", path)
             elif not status.st_mode & 0o222:
@@ -199,8 +200,10 @@ class Storage:
                 try:
                     _write_all(descriptor, data)
                     os.fsync(descriptor)
-                except OSError:
+                except BaseException:
                     os.ftruncate(descriptor, size)
+                    if created:
+                        _discard(place.folder, place.name)
                     raise
             finally:
                 os.close(descriptor)
@@ -208,12 +211,17 @@ class Storage:
                 place.folder.sync()
         return start
 
-    def remove(self, path: str) -> None:
-        """Unlink a file, or the link itself when it is one. Nothing there is not an error."""
+    def remove(self, path: str, *, expect: str | None = None) -> None:
+        """Unlink a file, or the link itself when it is one. Nothing there is not an error.
+
+        With ``expect``, a version, NoteChanged is raised when the file is another one by now.
+        """
         names = parse_path(path)
         with self.lock(), _explained(path):
             try:
                 with locate(self.root, names, follow_last=False) as place:
+                    if expect is not None and place.lstat() is not None:
+                        _check(place, path, expect)
                     _unlink(place.folder, place.name)
                     place.folder.sync()
             except FileNotFoundError:

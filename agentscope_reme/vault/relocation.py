@@ -1,0 +1,202 @@
+"""Moving a note or a folder: copy, point the links to the copy, unlink the original.
+
+In this order a crash leaves both, and each link leads to one of them; moving again completes it. All changes of one
+move share a group in the history, so that one ``undo`` takes it back.
+"""
+
+import logging
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..errors import NoteExists, NoteNotFound, PathError, ReMeError
+from ..models import FileLink, NoteChange
+from .encoding import decode_exact, encode_exact, kind_of
+from .files import Files
+from .history import HistoryEntry
+from .inbound import link_index, notes_naming, target_of, text_of
+from .paths import parse_path
+from .removal import files_below
+from .storage import version_of
+from .wikilink import LinkIndex, respell, rewrite
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Move:
+    """One move under way. ``paths`` has each moved file's new path, ``contents`` its bytes before and after."""
+
+    files: Files
+    paths: dict[str, str]
+    index: LinkIndex
+    actor: str
+    reason: str
+    group: str = ""
+    contents: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
+    entries: dict[str, HistoryEntry] = field(default_factory=dict)
+    links: list[FileLink] = field(default_factory=list)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    events: list[tuple[str, str]] = field(default_factory=list)
+
+
+def move(files: Files, source: str, target: str, *, actor: str, reason: str) -> NoteChange:
+    """See :meth:`Vault.move`."""
+    if not parse_path(source, folder=True):
+        raise PathError("the root of the vault cannot be moved; name a note or a folder in it")
+    with files.storage.lock():
+        old = files.real_path(source, actor=actor, folder=True, follow=False)
+        new = _destination(files, old, target, actor)
+        if new == old:
+            raise NoteExists(f"{old} is already there; nothing was changed", old)
+        if new.startswith(old + "/"):
+            raise PathError(f"{old} cannot be moved into itself; nothing was changed")
+        if files.storage.exists(old):
+            pending = _begin(files, old, new, actor, reason)
+            entry_id = _copy(pending, old)
+            kind: Literal["moved", "unchanged"] = "moved"
+        else:
+            done = _earlier_moves(files, old).get(old)
+            if done is None or done.moved_to != new or not files.storage.exists(new):
+                raise NoteNotFound(f"there is no {old} in the vault; nothing was changed", old)
+            pending = _Move(files, {old: new}, link_index(files), actor, reason, done.group or "")
+            pending.index.add(old)
+            entry_id, kind = done.id, "unchanged"
+        _retarget(pending)
+        _unlink(pending, old)
+    for path, change in pending.events:
+        files.publish(path, change)
+    after = pending.contents.get(old)
+    version = version_of(after[1]) if after else ""
+    return NoteChange(new, kind, version, entry_id, links=tuple(pending.links), failed=tuple(pending.failed))
+
+
+def _begin(files: Files, old: str, new: str, actor: str, reason: str) -> _Move:
+    """Look at everything before anything is changed."""
+    paths = {path: new + path[len(old) :] for path in files_below(files, old)}
+    if not paths:
+        raise NoteNotFound(f"{old} holds no files; nothing was changed", old)
+    pending = _Move(files, paths, link_index(files), actor, reason)
+    for path in (*paths, *paths.values()):
+        pending.index.add(path)
+    for path in paths:
+        pending.contents[path] = _copy_of(pending, path)
+    if existing := [path for path in paths if files.storage.exists(paths[path])]:
+        earlier = _earlier_moves(files, old)
+        for path in existing:
+            entry = earlier.get(path)
+            same = entry is not None and entry.moved_to == paths[path]
+            if not same or files.storage.read(paths[path]) != pending.contents[path][1]:
+                raise NoteExists(f"{paths[path]} exists; nothing was changed", paths[path])
+        pending.entries = earlier
+    pending.group = next((entry.group for entry in pending.entries.values() if entry.group), "") or files.log.new_id()
+    return pending
+
+
+def _copy(pending: _Move, old: str) -> str:
+    """Make the copies; returns the id of the entry that undoes the move."""
+    files = pending.files
+    entry_id = ""
+    for path, new in pending.paths.items():
+        before, after = pending.contents[path]
+        entry = pending.entries.get(path)
+        if entry is None or entry.moved_to != new:
+            entry = files.log.record(
+                path,
+                "moved",
+                actor=pending.actor,
+                reason=pending.reason,
+                old=before,
+                new=after,
+                moved_to=new,
+                group=pending.group,
+            )
+        if not files.storage.exists(new):
+            files.storage.replace(new, after, expect=None, beside=path)
+            pending.events.append((new, "created"))
+        entry_id = entry.id
+    return entry_id
+
+
+def _unlink(pending: _Move, old: str) -> None:
+    files = pending.files
+    for path, (before, _) in pending.contents.items():
+        files.storage.remove(path, expect=version_of(before))
+        pending.events.append((path, "removed"))
+    folders = {path[:cut] for path in pending.contents for cut in range(len(old), len(path)) if path[cut] == "/"}
+    for folder in sorted(folders, key=len, reverse=True):
+        files.storage.prune_folder(folder)
+
+
+def _destination(files: Files, old: str, target: str, actor: str) -> str:
+    names = parse_path(target, folder=True)
+    new = files.real_path(target, actor=actor, folder=True)
+    into = target.endswith("/") or not names or (files.root / new).is_dir()
+    if into and new != old:
+        new = files.real_path("/".join((*names, old.rsplit("/", 1)[-1])), actor=actor, folder=True)
+    return new
+
+
+def _copy_of(pending: _Move, path: str) -> tuple[bytes, bytes]:
+    """A moved file's bytes, and what they shall be: its links to itself and to what moves along are retargeted."""
+    before = pending.files.storage.read(path)
+    if not path.lower().endswith(".md") or b"[[" not in before or not kind_of(before).exact:
+        return before, before
+    return before, encode_exact(_rewritten(pending, decode_exact(before), path, pending.links))
+
+
+def _retarget(pending: _Move) -> None:
+    """Rewrite the links of notes that stay. A note that cannot be changed is named, and does not stop the others."""
+    files = pending.files
+    for path in list(notes_naming(files, pending.paths)):
+        if path in pending.paths or path in pending.paths.values():
+            continue
+        text = text_of(files, path)
+        if text is None:
+            pending.failed.append((path, "it is not UTF-8, so its links were not looked at"))
+            continue
+        links: list[FileLink] = []
+        try:
+            after = encode_exact(_rewritten(pending, text, path, links))
+            before = encode_exact(text)
+            if after == before:
+                continue
+            files.log.record(
+                path,
+                "changed",
+                actor=pending.actor,
+                reason=pending.reason or "a note it links to was moved",
+                old=before,
+                new=after,
+                group=pending.group,
+            )
+            files.storage.replace(path, after, expect=version_of(before))
+        except ReMeError as error:
+            log.warning("the links of %s were not changed: %s", path, error)
+            pending.failed.append((path, str(error)))
+            continue
+        pending.links += links
+        pending.events.append((path, "changed"))
+
+
+def _rewritten(pending: _Move, text: str, path: str, links: list[FileLink]) -> str:
+    files = pending.files
+
+    def new_target(link: FileLink) -> str | None:
+        found = target_of(files, pending.index, link)
+        if found is None or found not in pending.paths:
+            return None
+        links.append(link)
+        return respell(link.target_path, found, pending.paths[found], pending.index, files.link_rule)
+
+    return rewrite(text, new_target, path)
+
+
+def _earlier_moves(files: Files, old: str) -> dict[str, HistoryEntry]:
+    """By path, the entry that last tells of a file at or below ``old``, if that was moved away and not moved back."""
+    last: dict[str, HistoryEntry] = {}
+    undone = set()
+    for entry in files.log.entries():
+        undone.add(entry.of)
+        if entry.path == old or entry.path.startswith(old + "/"):
+            last[entry.path] = entry
+    return {path: entry for path, entry in last.items() if entry.kind == "moved" and entry.id not in undone}
