@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import NoteError, PathError
 from ..models import FileFrontMatter, NoteChange
+from .encoding import safe_cut
 from .frontmatter import ParsedNote, compose, parse, set_keys, text_of
 from .generated import with_generated_part
 from .layout import DAILY, DIALOG, daily_page, iter_files, session_file_name, slug, today
@@ -27,6 +28,8 @@ INDEX_PART = "cards"
 
 NAME_BYTES = 80
 """Longest file name of a card, in bytes of UTF-8, without its suffix."""
+
+_ABOUT_CHARS = 120
 
 CardUpdate = Callable[[ParsedNote | None], tuple[Mapping[str, Any], str]]
 """From a card as it is (None: there is none yet) to the keys to set in its front matter and its whole new body."""
@@ -133,7 +136,7 @@ def daily_create(
 ) -> NoteChange:
     """Make a card of a day (default: today). With a session id that has one already, that card is changed instead."""
     date = day_of(vault, date)
-    now = vault.now().isoformat(timespec="seconds")
+    now = vault.now().replace(microsecond=0)
     front: dict[str, Any] = {"name": name, "description": description, "created": now, "updated": now}
     if session_id:
         front["session_id"] = session_id
@@ -215,6 +218,8 @@ def _index_line(card: DailyCard) -> str:
     alias = " ".join(card.name.translate(str.maketrans("[]|", "()/")).split())
     link = render(FileLink("", card.path, alias=alias or None)) if is_linkable(card.path) else f"`{card.path}`"
     about = " ".join(card.description.split())
+    if len(about) > _ABOUT_CHARS:
+        about = about[: safe_cut(about, _ABOUT_CHARS - 1)].rstrip() + "…"
     if card.front_matter.error is not None:
         about = f"(the front matter cannot be read: {card.front_matter.error})"
     return f"- {link} — {about}" if about else f"- {link}"

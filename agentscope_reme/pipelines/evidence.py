@@ -1,0 +1,164 @@
+"""What people said in a conversation, and when: the view of messages that the pipelines take as evidence.
+
+Left out is what nobody said: tool calls and results, media, thinking, hints, summaries, and recalled memory, which
+would otherwise come back as a new memory of itself.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from ..vault.encoding import clean_text
+
+TIME_FIELDS = ("created_at", "time_created", "timestamp", "createdAt", "timeCreated", "created_time")
+"""Where the time of a message may stand, at its top level or in its metadata, in the order they are tried."""
+
+INJECTED_NAMES = frozenset({"long_term_memory", "recalled_memory", "memory"})
+INJECTED_MARKS = frozenset({"hint", "recall"})
+
+_WRAPPED = re.compile(
+    r"<(conversation-checkpoint|long_term_memory|retrieved_knowledge|recalled-memory|memory-recall|system-hint"
+    r"|system-info|system-reminder)\b[^>]*>.*?(?:</\1\s*>|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_CLOCK = re.compile(r"(?<!\d)(\d{1,2}):(\d{2})(?!\d)(?::\d{2})?\s*([ap])?\.?m?", re.IGNORECASE)
+_LATEST = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One utterance. ``day`` (``YYYY-MM-DD``) and ``time`` (``HH:MM``) are in the vault's zone, "" when unknown.
+
+    ``local_day`` is the day where it was said: the one that "yesterday" is counted from.
+    """
+
+    text: str
+    speaker: str
+    day: str = ""
+    time: str = ""
+    local_day: date | None = None
+
+
+def said_by_users(messages: Sequence[Mapping[str, Any]], now: datetime) -> list[Said]:
+    """What users said, in order. ``now`` (aware) gives the zone; a time more than a day after it is unknown."""
+    return [said for message in messages if (said := _said(message, now)) is not None]
+
+
+def time_of(message: Mapping[str, Any], now: datetime) -> tuple[datetime, bool] | None:
+    """When a message was written, and whether the hour is known; naive times stay naive. None when it is unknown.
+
+    A ``timestamp`` at the top level comes last: AgentScope sets it when the object is made, so that in an imported
+    conversation it is the time of the import.
+    """
+    metadata = message.get("metadata")
+    places = [(message, field) for field in TIME_FIELDS if field != "timestamp"]
+    if isinstance(metadata, Mapping):
+        places += [(metadata, field) for field in TIME_FIELDS]
+    for holder, field in [*places, (message, "timestamp")]:
+        found = _read_time(holder.get(field))
+        if found is not None:
+            stamp, _ = found
+            aware = stamp if stamp.tzinfo is not None else stamp.replace(tzinfo=now.tzinfo)
+            return found if aware <= now + _LATEST else None
+    return None
+
+
+def language_of(texts: Iterable[str], default: str = "en") -> str:
+    """``zh`` or ``en`` by the majority of characters; a Han character weighs as much as two letters."""
+    joined = "".join(texts)
+    han = len(re.findall(r"[\u3400-\u9fff\uf900-\ufaff]", joined))
+    letters = len(re.findall(r"[A-Za-z]", joined))
+    if not han and not letters:
+        return default
+    return "zh" if han * 2 >= letters else "en"
+
+
+def _said(message: Mapping[str, Any], now: datetime) -> Said | None:
+    name = str(message.get("name") or "")
+    if message.get("role") != "user" or name in INJECTED_NAMES or INJECTED_MARKS & set(_marks(message)):
+        return None
+    text = _WRAPPED.sub(" ", clean_text("\n".join(_texts(message.get("content"))))).strip()
+    if not text:
+        return None
+    speaker = " ".join(name.replace(":", " ").split())[:40] or "user"
+    found = time_of(message, now)
+    if found is None:
+        return Said(text, speaker)
+    stamp, hour_known = found
+    shown = stamp.astimezone(now.tzinfo) if stamp.tzinfo is not None and hour_known else stamp
+    return Said(
+        text,
+        speaker,
+        day=shown.date().isoformat(),
+        time=f"{shown:%H:%M}" if hour_known else "",
+        local_day=stamp.date(),
+    )
+
+
+def _marks(message: Mapping[str, Any]) -> Iterator[str]:
+    for holder in (message, message.get("metadata")):
+        marks = holder.get("marks") if isinstance(holder, Mapping) else None
+        if isinstance(marks, str):
+            yield marks
+        elif isinstance(marks, list | tuple):
+            yield from (str(mark) for mark in marks)
+
+
+def _texts(content: Any) -> list[str]:
+    """The text blocks; none when the message brings a tool result, whose caption nobody said."""
+    if isinstance(content, str):
+        return [content]
+    if not isinstance(content, list | tuple):
+        return []
+    blocks = [block for block in content if isinstance(block, Mapping)]
+    if any(block.get("type") == "tool_result" for block in blocks):
+        return []
+    return [str(block.get("text") or "") for block in blocks if block.get("type") == "text"]
+
+
+def _read_time(value: Any) -> tuple[datetime, bool] | None:
+    if isinstance(value, datetime):
+        return value, True
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day), False
+    if isinstance(value, str) and value.strip().isdecimal() and len(value.strip()) in (10, 13):
+        value = int(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _read_epoch(float(value))
+    if not isinstance(value, str) or not value.strip():
+        return None
+    text = value.strip()
+    try:
+        return datetime.fromisoformat(text.replace("/", "-")), len(text) > 10
+    except ValueError:
+        return _read_prose_time(text[:100])
+
+
+def _read_epoch(value: float) -> tuple[datetime, bool] | None:
+    from datetime import UTC
+
+    seconds = value / 1000 if abs(value) > 1e11 else value
+    # Small numbers are counters, not times.
+    return (datetime.fromtimestamp(seconds, UTC), True) if 1e8 < seconds < 4e9 else None
+
+
+def _read_prose_time(text: str) -> tuple[datetime, bool] | None:
+    """Such as ``1:56 pm on 8 May, 2023``: what data sets of conversations write."""
+    from ..index.dates import find_dates
+
+    days = [mention for mention in find_dates(text) if mention.grain == "day" and mention.first]
+    if not days:
+        return None
+    day = date.fromisoformat(days[0].first)
+    clock = _CLOCK.search(text)
+    if clock is None:
+        return datetime(day.year, day.month, day.day), False
+    hour, minute = int(clock.group(1)), int(clock.group(2))
+    half = (clock.group(3) or "").lower()
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    if hour > 23 or minute > 59:
+        return datetime(day.year, day.month, day.day), False
+    return datetime(day.year, day.month, day.day, hour, minute), True

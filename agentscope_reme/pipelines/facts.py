@@ -1,0 +1,172 @@
+"""What a sentence of a user holds that is worth keeping, by rules for English and Chinese: no model, no dictionary.
+
+Decisions, preferences, things to remember, corrections; names, paths, addresses, ids and numbers. The rules miss and
+mistake some; what they choose is printed in the user's own words: a mistake is a line too many, not a wrong fact.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Literal
+
+Kind = Literal["remember", "decision", "preference", "other"]
+
+_KINDS: tuple[tuple[Kind, "re.Pattern[str]"], ...] = (
+    (
+        "remember",
+        re.compile(
+            r"\b(?:remember (?:that|this|to|my|our|it)|please remember|don'?t forget|keep in mind|for the record"
+            r"|note that|write (?:this|that) down)\b|^remember\b|记住|记得|别忘|不要忘|请记|牢记|记一下|记下来|备忘",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "decision",
+        re.compile(
+            r"\b(?:(?:we|i|they|she|he)(?:'ve| have| had)? (?:finally |just )?(?:decided|agreed|chose|settled|picked)"
+            r"|decided (?:to|on|not|against)|decision (?:is|was)|let'?s (?:go with|use|take|stick)"
+            r"|(?:go|going|went) with|(?:we|i)(?:'ll| will) (?:use|go with|switch|drop|keep)"
+            r"|switch(?:ed|ing)? (?:to|from)|instead of|rejected)\b"
+            r"|决定|敲定|选定|定下|定了|就用|改用|采用|改成|改为|换成|不再用|放弃|约定|商定|拍板|同意",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "preference",
+        re.compile(
+            r"\bI(?:'d)? (?:really |always |usually |never |also |much |still |don'?t )*"
+            r"(?:prefer|like|love|hate|dislike|enjoy|can'?t stand|avoid)\b"
+            r"|\bmy favou?rite|\ballerg|\bplease (?:always|never)|^(?:always|never)\b|\bfrom now on\b"
+            r"|喜欢|偏好|更爱|最爱|讨厌|受不了|习惯|过敏|爱吃|爱喝|忌口|从不|总是|以后(?:都|请|别|不)|今后|不要再|别再",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_PERSONAL = re.compile(
+    r"\bmy (?:\w+ ){1,4}(?:is|are|was|were|lives?|works?)\b|\bI(?:'m| am) (?:an?|from|called|in)\b"
+    r"|\bI (?:work|live|own|have|got|moved)\b|\bmy name\b"
+    r"|我叫|我是|我住|我的|我家|我们公司|生日|电话|地址|邮箱|账号|手机号",
+    re.IGNORECASE,
+)
+_CORRECTION = re.compile(
+    r"\b(?:actually|correction|no longer|not any ?more|changed?|instead)\b"
+    r"|更正|其实|不再|改了|变成|不是.{1,12}(?:而是|是)",
+    re.IGNORECASE,
+)
+_SMALL_TALK = re.compile(
+    r"(?:hi|hello|hey|good (?:morning|afternoon|evening|night)|thanks?(?: you)?(?: so much| a lot| very much)?"
+    r"|ok(?:ay)?|yes|yeah|yep|no|nope|sure|great|nice|cool|perfect|good|awesome|bye|goodbye|see you|go on|continue"
+    r"|please|right|done|你好啊?|您好|在吗|早上好|下午好|晚上好|晚安|早|谢谢你?|多谢|感谢|好的?|好吧|嗯+|哦+|行|可以"
+    r"|对的?|是的?|没事|没关系|再见|拜拜|收到|明白了?|知道了|继续|哈+|不客气|辛苦了?|太好了|没问题)",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"[?？]\s*$|[吗呢么]\s*[。.]?$")
+_COMMAND = re.compile(r"/(?:compact|new|clear|history|help|exit|quit)\b", re.IGNORECASE)
+_BREAKS = re.compile(r"[\s，。！？、；：,.!?;:~～…\-—]+")
+_DIGIT = re.compile(r"[0-9]")
+
+# Chinese text is written up to an address without a space.
+_CJK = r"\u3000-\u303f\uff00-\uffef\u3400-\u9fff"
+_URL = re.compile(rf"https?://[^\s<>\"'`{_CJK}]*[^\s<>\"'`.,;:!?)\]}}{_CJK}]")
+_IDENTIFIER = re.compile(
+    r"[A-Za-z0-9_.+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"
+    r"|(?<![A-Za-z0-9_/.])(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?"
+    r"|(?<![A-Za-z0-9_/.-])(?:[A-Za-z0-9_.-]+/)+[A-Za-z0-9_-]+\.[A-Za-z0-9]{1,8}"
+    r"|(?<![A-Za-z0-9])[A-Za-z]:\\[^\s\"'<>|，。；]+"
+    r"|(?<![A-Za-z0-9])[A-Z][A-Z0-9]*[-_][0-9]+(?![A-Za-z0-9])"
+    r"|(?<![A-Za-z0-9.])v?[0-9]+\.[0-9]+(?:\.[0-9]+)+(?![A-Za-z0-9])"
+    r"|(?<![A-Za-z0-9])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,40}(?![A-Za-z0-9])"
+    r"|(?<![A-Za-z0-9_-])[A-Za-z_][A-Za-z0-9_-]*\.(?:py|md|js|ts|json|ya?ml|toml|csv|txt|sh|go|rs|java|cpp|html|log|conf"
+    r"|ini|sql)(?![A-Za-z0-9])"
+)
+_NUMBER = re.compile(
+    r"(?<![A-Za-z0-9_.,:/-])[$¥€£]?[0-9](?:[0-9,]*[0-9])?(?:\.[0-9]+)?%?(?![A-Za-z0-9_:/-]|[年月日号])"
+)
+
+_SURNAMES = (
+    "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜"
+    "范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
+)
+_TITLES = "先生|女士|老师|经理|总监|主任|医生|教授|同学|律师|师傅|博士"
+_CHINESE_NAME = re.compile(
+    r"(?:名叫|我叫|叫做|名字是|名字叫)([\u4e00-\u9fffA-Za-z·]{2,6}?)(?=[，。,.！!？?；;、\s了]|$)"
+    rf"|([小老阿][{_SURNAMES}])"
+    rf"|([{_SURNAMES}][\u4e00-\u9fff]{{0,2}}?(?:{_TITLES}))"
+    r"|《([^》\n]{1,40})》"
+)
+_LATIN_WORD = r"[A-Z][A-Za-z0-9]*(?:[-'’][A-Za-z0-9]+)*"
+_LATIN_NAME = re.compile(rf"(?<![A-Za-z0-9_/.@-]){_LATIN_WORD}(?:[ ]{_LATIN_WORD}){{0,3}}")
+_SENTENCE_START = re.compile(r"(?:^|[.!?。！？:：\"“])\s*$")
+_INTRODUCED = re.compile(r"\b(?:my name is|i'?m|i am|call me|this is|named|called)\s+$", re.IGNORECASE)
+_NO_NAME = re.compile(
+    r"I(?:'(?:m|ve|d|ll))?|Ok(?:ay)?|OK|Yes|No|The|An?|It(?:'s)?|He|She|We|They|You|My|Our|Your|His|Her|This|That|These"
+    r"|Those|What|When|Where|Who|Why|How|Which|And|But|Or|So|If|Then|Also|Please|Thanks|(?:Mon|Tues|Wednes|Thurs|Fri|Satur"
+    r"|Sun)day|January|February|March|April|May|June|July|August|September|October|November|December|AM|PM|AI|TODO"
+)
+
+
+@lru_cache(maxsize=4096)
+def kind_of(words: str) -> Kind:
+    """What a statement is; a question decides and prefers nothing."""
+    for kind, pattern in _KINDS:
+        if pattern.search(words) and (kind == "remember" or not _QUESTION.search(words)):
+            return kind
+    return "other"
+
+
+@lru_cache(maxsize=4096)
+def weight_of(words: str) -> int:
+    """How much a statement is worth keeping: its kind, and what facts it holds."""
+    weight = {"remember": 6, "decision": 5, "preference": 4, "other": 0}[kind_of(words)]
+    weight += 3 if _PERSONAL.search(words) else 0
+    weight += 2 if _CORRECTION.search(words) else 0
+    weight += 1 if _DIGIT.search(words) else 0
+    weight += 2 if next(identifiers_of(words), None) else 0
+    weight += 2 if next(names_of(words), None) else 0
+    weight += 1 if len(words) >= 20 else 0
+    return weight - (3 if _QUESTION.search(words) else 0)
+
+
+def is_idle(text: str) -> bool:
+    """Whether a text is small talk, a slash command, or has no word in it."""
+    if _COMMAND.match(text) or not any(char.isalnum() for char in text):
+        return True
+    parts = [part for part in _BREAKS.split(text) if part]
+    return all(_SMALL_TALK.fullmatch(part) for part in parts) or _SMALL_TALK.fullmatch(" ".join(parts)) is not None
+
+
+def identifiers_of(words: str) -> Iterator[str]:
+    """Addresses, paths, ids, versions, and numbers of three digits and more, in order; dates and times are none."""
+    places: list[tuple[int, str]] = []
+    for pattern in (_URL, _IDENTIFIER, _NUMBER):
+        for found in pattern.finditer(words):
+            if pattern is not _NUMBER or len(_DIGIT.findall(found.group())) >= 3:
+                places.append((found.start(), found.group()))
+        words = pattern.sub(lambda found: " " * len(found.group()), words)
+    yield from (text for _, text in sorted(places))
+
+
+def names_of(words: str) -> Iterator[str]:
+    """Names of people, works and products, in order."""
+    words = _URL.sub(lambda found: " " * len(found.group()), words)
+    places = [(found.start(), next(filter(None, found.groups()))) for found in _CHINESE_NAME.finditer(words)]
+    for found in _LATIN_NAME.finditer(words):
+        tokens = found.group().split()
+        first = tokens[0]
+        while tokens and _NO_NAME.fullmatch(tokens[0]):
+            tokens.pop(0)
+        while tokens and _NO_NAME.fullmatch(tokens[-1]):
+            tokens.pop()
+        name = " ".join(tokens)
+        if len(name) >= 2 and (tokens[0] != first or _may_be_name(words, found, name)):
+            places.append((found.start(), name))
+    yield from (name for _, name in sorted(places))
+
+
+def _may_be_name(words: str, found: "re.Match[str]", name: str) -> bool:
+    """A capital at the start of a sentence tells nothing, unless the word is a name by its shape or its neighbours."""
+    before = words[: found.start()]
+    if not _SENTENCE_START.search(before) or _INTRODUCED.search(before):
+        return True
+    shaped = " " in name or not name[1:].islower()
+    return shaped or words[found.end() :].lstrip()[:1] >= "\u3400"

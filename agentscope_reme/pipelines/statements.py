@@ -1,0 +1,235 @@
+"""Statements: the user's own words, chosen, sorted and printed for a card that no model wrote.
+
+A card without a model is not a transcript: at most 30 statements of at most 300 characters, the ones that hold facts.
+The choice is a total order on the statements themselves, so that merging cards is associative and doing it again
+changes nothing; a card can be read back into its statements.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+from ..vault.encoding import safe_cut
+from ..vault.generated import inert
+from .evidence import Said
+from .facts import Kind, identifiers_of, is_idle, kind_of, names_of, weight_of
+
+MAX_STATEMENTS = 30
+MAX_CHARS = 300
+MAX_PIECES = 6
+"""Most statements taken from one message, so that a pasted log does not fill the card."""
+
+_ORDER: tuple[Kind, ...] = ("remember", "decision", "preference", "other")
+HEADINGS: dict[str, dict[str, str]] = {
+    "en": {
+        "decision": "## Decisions",
+        "preference": "## Preferences",
+        "remember": "## To remember",
+        "other": "## What was said",
+        "mentioned": "## Mentioned",
+    },
+    "zh": {
+        "decision": "## 决定",
+        "preference": "## 偏好",
+        "remember": "## 要记住的",
+        "other": "## 用户说的",
+        "mentioned": "## 提到的",
+    },
+}
+LABELS: dict[str, dict[str, str]] = {
+    "en": {"names": "Names", "dates": "Dates", "ids": "Paths, links and numbers"},
+    "zh": {"names": "名字", "dates": "日期", "ids": "路径、链接和数字"},
+}
+
+_FENCED = re.compile(r"^(```|~~~).*?(?:^\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_SENTENCE_END = re.compile(r"(?<=[。！？!?；;])\s*|(?<=\.)\s+(?=\S)|\n+")
+_CLAUSE_END = re.compile(r"(?<=[，,、：:])\s*|\s+")
+_LINE = re.compile(r"- (?:(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d))? |(\d\d:\d\d) )?([^:]{1,40}): (.+)")
+
+_NOTE = re.compile(r" \((?:[^()=;]{1,40} = \d{4}-\d\d-\d\d(?:–\d{4}-\d\d-\d\d)?(?:; )?)+\)$")
+_CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One line of a card. ``words`` are the user's, with the resolved dates behind them in brackets."""
+
+    words: str
+    speaker: str
+    day: str = ""
+    time: str = ""
+
+
+def statements_of(said: Iterable[Said]) -> list[Statement]:
+    """Cut what was said into statements; small talk, commands and pasted code are left out."""
+    found: dict[str, Statement] = {}
+    for one in said:
+        pieces = [piece for piece in _pieces(one.text) if not is_idle(piece)]
+        made = [Statement(_with_dates(piece, one.local_day), one.speaker, one.day, one.time) for piece in pieces]
+        for statement in made if len(made) <= MAX_PIECES else _in_order(sorted(made, key=_rank)[:MAX_PIECES], made):
+            found.setdefault(statement.words, statement)
+    return list(found.values())
+
+
+def chosen(statements: Iterable[Statement]) -> list[Statement]:
+    """The statements a card keeps, each once, in the card's order: by kind, then by time, unknown times last."""
+    unique: dict[str, Statement] = {}
+    for statement in statements:
+        unique.setdefault(statement.words, statement)
+    kept = sorted(unique.values(), key=_rank)[:MAX_STATEMENTS]
+    return sorted(_in_order(kept, list(unique.values())), key=_place_in_card)
+
+
+def render_statements(statements: list[Statement], date: str, language: str) -> str:
+    """The text of a card: the statements under their headings, then what they mention. ``date`` is the card's day."""
+    headings, labels = HEADINGS[language], LABELS[language]
+    parts: list[str] = []
+    for kind in _ORDER:
+        lines = [_line(one, date) for one in statements if kind_of(one.words) == kind]
+        if lines:
+            parts += [headings[kind], "", *lines, ""]
+    mentioned = [
+        (labels["names"], names_in(statements)),
+        (labels["dates"], dates_in(statements)),
+        (labels["ids"], identifiers_in(statements)),
+    ]
+    lines = [f"- {label}: {', '.join(values)}" for label, values in mentioned if values]
+    if lines:
+        parts += [headings["mentioned"], "", *lines, ""]
+    return "\n".join(parts).rstrip("\n")
+
+
+def read_statements(part: str, date: str) -> tuple[list[Statement], list[str], str | None]:
+    """Read a card's text back: its statements, lines that are not ours, and its language (None if no heading tells)."""
+    statements: list[Statement] = []
+    foreign: list[str] = []
+    language, section = None, ""
+    sections = {text: (kind, name) for name, texts in HEADINGS.items() for kind, text in texts.items()}
+    labels = tuple(f"- {label}: " for texts in LABELS.values() for label in texts.values())
+    for line in part.split("\n"):
+        if line in sections:
+            section, language = sections[line]
+            continue
+        found = _LINE.fullmatch(line) if section and section != "mentioned" else None
+        if found is not None:
+            day = found.group(1) or (date if found.group(3) else "")
+            time = found.group(2) or found.group(3) or ""
+            statements.append(Statement(found.group(5), found.group(4), day, time))
+        elif line.strip() and not (section == "mentioned" and line.startswith(labels)):
+            foreign.append(line)
+    return statements, foreign, language
+
+
+def names_in(statements: Iterable[Statement], most: int = 20) -> list[str]:
+    """Names of people, works and products that rules recognise, in order of appearance."""
+    return _first(most, (name for one in statements for name in names_of(one.words)))
+
+
+def dates_in(statements: Iterable[Statement], most: int = 20) -> list[str]:
+    """Days that are named or were resolved, ``YYYY-MM-DD``, sorted."""
+    from ..index.dates import find_dates
+
+    days = {m.first for one in statements for m in find_dates(one.words) if m.grain in ("day", "range") and m.first}
+    return sorted(days)[:most]
+
+
+def identifiers_in(statements: Iterable[Statement], most: int = 20) -> list[str]:
+    """Addresses, paths, ids and numbers of three digits and more, in order of appearance."""
+    return _first(most, (text for one in statements for text in identifiers_of(_bare(one.words))))
+
+
+def title_of(statements: Iterable[Statement]) -> str:
+    """A short name for a card: the first clause of its weightiest statement, without relative dates."""
+    from ..index.dates import find_dates
+
+    best = min(statements, key=_rank)
+    words = _bare(best.words)
+    for mention in reversed(find_dates(words, date(2000, 1, 1))):
+        if mention.relative:
+            words = words[: mention.begin] + words[mention.stop :]
+    for clause in re.split(r"[，。；！？,;!?\n：:（(]|\.\s", words):
+        clause = " ".join(clause.split())
+        if len(clause) >= 2 and (len(clause) >= 4 or clause == " ".join(words.split())):
+            return _shortened(clause, 40)
+    return _shortened(" ".join(words.split()) or " ".join(_bare(best.words).split()), 40)
+
+
+def description_of(statements: list[Statement], language: str, most: int = 200) -> str:
+    """What a card is about: its weightiest statements, in the order of the card."""
+    best = _in_order(sorted(statements, key=_rank)[:3], statements)
+    joined = ("；" if language == "zh" else "; ").join(_bare(one.words).rstrip("。.；;") for one in best)
+    return _shortened(joined, most)
+
+
+def _place_in_card(statement: Statement) -> tuple[int, str, str]:
+    return _ORDER.index(kind_of(statement.words)), statement.day or "9999", statement.time
+
+
+def _rank(statement: Statement) -> tuple[int, int, str, str, str]:
+    """Weightiest first; a total order on what a statement says, whatever order it came in."""
+    return (-weight_of(statement.words), -len(statement.words), statement.day, statement.time, statement.words)
+
+
+def _bare(words: str) -> str:
+    """The words without the resolved dates behind them."""
+    return _NOTE.sub("", words)
+
+
+def _with_dates(text: str, day: date | None) -> str:
+    """The text with what its relative dates mean behind it; as it is when nobody knows on which day it was said."""
+    from ..index.dates import find_dates
+
+    if day is None:
+        return text
+    notes = []
+    for mention in find_dates(text, day):
+        if mention.relative and mention.first:
+            phrase = text[mention.begin : mention.stop]
+            span = mention.first if mention.first == mention.last else f"{mention.first}–{mention.last}"
+            notes.append(f"{phrase} = {span}")
+    return f"{text} ({'; '.join(dict.fromkeys(notes))})" if notes else text
+
+
+def _pieces(text: str) -> list[str]:
+    """The text in stretches of at most MAX_CHARS that end between sentences, clauses or words, if any end there."""
+    prose = _CONTROL.sub("", _FENCED.sub(" ", text.replace("\r\n", "\n")))
+    ends = [found.end() for found in _SENTENCE_END.finditer(prose)] if len(prose) > MAX_CHARS else []
+    pieces, start = [], 0
+    while start < len(prose):
+        limit = start + MAX_CHARS
+        stop = len(prose)
+        if stop > limit:
+            fitting = [end for end in ends if start < end <= limit]
+            clauses = fitting or [start + m.end() for m in _CLAUSE_END.finditer(prose[start:limit]) if m.end()]
+            stop = clauses[-1] if clauses else start + max(1, safe_cut(prose[start:limit], MAX_CHARS))
+        pieces.append(inert(" ".join(prose[start:stop].split())))
+        start = stop
+    return [piece for piece in pieces if piece]
+
+
+def _line(statement: Statement, date: str) -> str:
+    when = statement.time if statement.time and statement.day == date else f"{statement.day} {statement.time}".strip()
+    return f"- {when + ' ' if when else ''}{statement.speaker}: {statement.words}"
+
+
+def _in_order(some: list[Statement], whole: list[Statement]) -> list[Statement]:
+    kept = set(some)
+    return [statement for statement in whole if statement in kept]
+
+
+def _first(most: int, texts: Iterable[str]) -> list[str]:
+    found: dict[str, None] = {}
+    for text in texts:
+        found.setdefault(text)
+        if len(found) == most:
+            break
+    return list(found)
+
+
+def _shortened(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    cut = text[: safe_cut(text, most - 1)]
+    space = cut.rfind(" ")
+    return (cut[:space] if space > most * 0.6 else cut).rstrip(" ,，、;；") + "…"
