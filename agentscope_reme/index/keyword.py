@@ -24,6 +24,7 @@ from .keyword_columns import (
 
 # Recent texts are looked up term by term in Python objects; beyond this many tokens a merge is cheaper.
 MERGE_TOKENS = 60_000
+BULK_TOKENS = 500_000
 
 
 def top(scores: NDArray[Any], k: int) -> Ints:
@@ -152,9 +153,9 @@ class KeywordIndex:
         mask = self.alive.astype(np.float32) if self.dead else None
         return engine.get_scores_from_ids(known, weight_mask=mask)
 
-    def needs_merge(self) -> bool:
-        """Whether the recent part or the dead have grown so much that a merge pays."""
-        return len(self._ids) > MERGE_TOKENS or self.dead > max(4096, self.count // 2)
+    def needs_merge(self, *, bulk: bool = False) -> bool:
+        """Whether the recent part or the dead have grown so much that a merge pays; later while ``bulk`` is added."""
+        return len(self._ids) > (BULK_TOKENS if bulk else MERGE_TOKENS) or self.dead > max(4096, self.count // 2)
 
     def merge(self, *, drop_terms: bool = False) -> Ints | None:
         """Fold the recent texts into the base and drop the dead ones' postings.
@@ -167,7 +168,10 @@ class KeywordIndex:
             lengths = self._lengths[self._base_slots : self.slots]
             recent = build_columns(
                 np.frombuffer(self._ids, np.int32).copy() if self._ids else np.zeros(0, np.int32),
-                lengths, self._base_slots, len(self._terms), self._positions,
+                lengths,
+                self._base_slots,
+                len(self._terms),
+                self._positions,
             )
             base = join_columns(base, recent)
         mapping = None
@@ -290,4 +294,3 @@ class KeywordIndex:
             tf = np.concatenate((tf, np.array(column[1], np.uint16)))
             positions = np.concatenate((positions, np.array(column[2], np.uint16)))
         return slots, tf, positions
-

@@ -1,0 +1,157 @@
+"""The text of units, read from the files when it is shown and checked against what was indexed."""
+
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ..errors import ReMeError
+from ..vault.encoding import decode_exact, display
+from .corpus import Corpus, FileEntry
+from .packing import ELLIPSIS, SMALLEST_CLIP, Excerpt, Group, clip_text, count_tokens
+from .reading import decode
+
+if TYPE_CHECKING:
+    from ..vault.notes import Vault
+    from .chunker import Unit
+
+SMALL_FILE = 262_144  # bytes; a larger one is read in pieces
+
+
+@lru_cache(maxsize=512)
+def _says(speaker: str) -> re.Pattern[str]:
+    return re.compile(
+        r"\s*(?:[-*+>]\s+)*[\[(]?[\d:./ -]*[\])]?\s*[*_]{0,3}" + re.escape(speaker) + r"[*_]{0,3}\s*[:：][*_]{0,3}\s*"
+    )
+
+
+def spoken(speaker: str, text: str) -> str:
+    """A turn as ``Speaker: text``, whatever marks stand around the name in the file."""
+    if not speaker:
+        return text
+    match = _says(speaker).match(text)
+    return f"{speaker}: {text[match.end() :] if match else text}".rstrip()
+
+
+class ExcerptReader:
+    """Reads units for one search: each file once. ``stale`` collects the files that are not what was indexed."""
+
+    def __init__(
+        self, vault: "Vault", corpus: Corpus, chunk_chars: int, score_sentence: Callable[[str], float]
+    ) -> None:
+        self._vault, self._corpus, self._chunk_chars = vault, corpus, chunk_chars
+        self._score_sentence = score_sentence
+        self._whole: dict[str, bytes | None] = {}
+        self._derived: dict[str, tuple[Unit, ...]] = {}
+        self.stale: set[str] = set()
+
+    def excerpt(self, slot: int, score: float) -> Excerpt | None:
+        """A unit as it is shown; None when its file has changed since, or the unit has no text."""
+        corpus = self._corpus
+        entry = corpus.by_id[int(corpus.column("file")[slot])]
+        if entry is None:
+            return None
+        text = self._text(entry, slot)
+        if text is None:
+            self.stale.add(entry.path)
+            return None
+        speaker_id = int(corpus.column("speaker")[slot])
+        speaker = corpus.speakers[speaker_id] if speaker_id >= 0 else ""
+        shown = spoken(speaker, text).strip("\n")
+        if not shown.strip():
+            return None
+        return Excerpt(
+            path=entry.path,
+            number=int(corpus.column("number")[slot]),
+            first=int(corpus.column("first")[slot]),
+            last=int(corpus.column("last")[slot]),
+            text=shown,
+            score=score,
+            speaker=speaker,
+        )
+
+    def clip(self, excerpt: Excerpt, tokens: int) -> Excerpt | None:
+        """The part of an excerpt that answers best, within a number of tokens, marked where it was cut."""
+        chars = tokens * 4
+        for _ in range(8):
+            begin, end = clip_text(excerpt.text, max(1, chars - 2), self._score_sentence)
+            kept = excerpt.text[begin:end].strip()
+            text = (ELLIPSIS if begin else "") + kept + (ELLIPSIS if end < len(excerpt.text) else "")
+            if count_tokens(text) <= tokens:
+                break
+            chars = chars * 3 // 4
+        else:
+            return None
+        if count_tokens(kept) < SMALLEST_CLIP // 2:
+            return None
+        in_lines = excerpt.last - excerpt.first == excerpt.text.count("\n")
+        first = excerpt.first + excerpt.text[:begin].count("\n") if in_lines else excerpt.first
+        last = first + excerpt.text[begin:end].rstrip("\n").count("\n") if in_lines else excerpt.last
+        return replace(excerpt, text=text, first=first, last=last, clipped=True)
+
+    def joined(self, group: Group) -> str:
+        """The text of a hit: the file's own lines, or turn by turn where they were dressed or cut."""
+        parts = sorted(group.excerpts, key=lambda excerpt: excerpt.number)
+        entry = self._corpus.files[group.path]
+        plain = not any(part.speaker or part.clipped for part in parts)
+        if len(parts) > 1 and plain and entry.kind != "journal":
+            first, last = (entry.slots[parts[at].number] for at in (0, -1))
+            begin, stop = int(self._corpus.column("begin")[first]), int(self._corpus.column("stop")[last])
+            data = self._bytes(entry, begin, stop) if 0 <= begin < stop else None
+            if data is not None:
+                return display(decode_exact(data)).replace("\r\n", "\n").strip("\n")
+        apart = "\n" if all(part.speaker for part in parts) else "\n\n"
+        return apart.join(part.text for part in parts)
+
+    def _text(self, entry: FileEntry, slot: int) -> str | None:
+        corpus = self._corpus
+        begin, stop = int(corpus.column("begin")[slot]), int(corpus.column("stop")[slot])
+        if begin < 0:
+            return self._derived_text(entry, int(corpus.column("number")[slot]))
+        data = self._bytes(entry, begin, stop)
+        if data is None or zlib.crc32(data) != int(corpus.column("check")[slot]):
+            return None
+        text = display(decode_exact(data))
+        if entry.kind == "journal":
+            from .chunker import read_document
+
+            units = read_document(entry.path, text, first_line=int(corpus.column("first")[slot])).units
+            return units[0].text if units else None
+        return text.replace("\r\n", "\n")
+
+    def _derived_text(self, entry: FileEntry, number: int) -> str | None:
+        """A unit whose text does not stand in the file as it is: the file is read again."""
+        if entry.path not in self._derived:
+            import hashlib
+
+            from .chunker import read_document
+
+            try:
+                data = self._vault.storage.read(entry.path)
+            except (ReMeError, OSError):
+                return None
+            if hashlib.sha256(data).hexdigest() != entry.digest:
+                return None
+            document = read_document(entry.path, decode(data)[0], chunk_chars=self._chunk_chars)
+            self._derived[entry.path] = document.units
+        units = self._derived[entry.path]
+        return units[number].text if number < len(units) else ""
+
+    def _bytes(self, entry: FileEntry, begin: int, stop: int) -> bytes | None:
+        import os
+
+        if entry.size > SMALL_FILE:
+            try:
+                with self._vault.storage.opened(entry.path) as (descriptor, _):
+                    return os.pread(descriptor, stop - begin, begin)
+            except (ReMeError, OSError):
+                return None
+        if entry.path not in self._whole:
+            try:
+                self._whole[entry.path] = self._vault.storage.read(entry.path)
+            except (ReMeError, OSError):
+                self._whole[entry.path] = None
+        data = self._whole[entry.path]
+        return None if data is None else data[begin:stop]

@@ -1,0 +1,66 @@
+"""Which units a search may return: by path, tags, kind, date and any key of the front matter."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConfigError
+from .corpus import Corpus, FileEntry
+from .reading import day_number, plain
+
+_DATES = ("since", "until")
+
+
+def allowed_slots(corpus: Corpus, wanted: Mapping[str, Any], as_day: Callable[[str, bool], str]) -> NDArray[np.bool_]:
+    """A mask over slots. ``as_day`` reads a date as people write it (its first day, or its last when told so).
+
+    Keys: ``path`` (a prefix, or several), ``tags`` (any of them; ``a`` also means ``a/b``), ``kind``, ``since`` and
+    ``until`` (days, inclusive; what has no date is left out), and any other as a key of the front matter whose value
+    is, or holds, the one wanted. Several values mean any of them. Raises ConfigError for a date that cannot be read.
+    """
+    checks = [_check(key, value) for key, value in wanted.items() if key not in _DATES and value is not None]
+    files = np.zeros(len(corpus.by_id), bool)
+    for entry in corpus.files.values():
+        files[entry.id] = all(check(entry) for check in checks)
+    allowed = files[corpus.column("file")] & corpus.units.alive
+    days = corpus.column("day")
+    for key in _DATES:
+        if wanted.get(key) is not None:
+            text = str(plain(wanted[key]))
+            day = day_number(text) or day_number(as_day(text, key == "until"))
+            if not day:
+                raise ConfigError(f"filter {key!r}: {text!r} is not a date; write it as YYYY-MM-DD")
+            allowed &= (days >= day if key == "since" else days <= day) & (days != 0)
+    return allowed
+
+
+def _check(key: str, value: Any) -> Callable[[FileEntry], bool]:
+    values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+    if key == "path":
+        prefixes = tuple(str(one).lstrip("/").removeprefix("./") for one in values)
+        return lambda entry: entry.path.startswith(prefixes)
+    if key in ("tags", "tag"):
+        tags = {str(one).lstrip("#").casefold() for one in values}
+        return lambda entry: any(_is_below(tag.casefold(), tags) for tag in entry.tags)
+    if key == "kind":
+        return lambda entry: entry.kind in values
+    kept = {_folded(one) for one in values}
+
+    def holds(entry: FileEntry) -> bool:
+        found = entry.front.get(key)
+        if found is None:
+            return False
+        return not kept.isdisjoint(_folded(one) for one in (found if isinstance(found, list) else [found]))
+
+    return holds
+
+
+def _is_below(tag: str, wanted: set[str]) -> bool:
+    return any(tag == one or tag.startswith(one + "/") for one in wanted)
+
+
+def _folded(value: Any) -> str:
+    value = plain(value)
+    return str(value).lower() if isinstance(value, bool) else str(value).strip().casefold()

@@ -1,0 +1,407 @@
+"""How well each unit answers a question, from words alone.
+
+Steps and constants are those of the retrieval ledger, section 4 (configuration C), which measured them on dialogues,
+and of its section 9.4 for what notes have besides: title, aliases, headings, tags. ``docs/search.md`` has the formula.
+All sums that could depend on the order of past changes are sums of integers, so that equal content gives equal scores.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .corpus import BLUR, HEADING, HEADING_ONLY, OFFSETS, REACH, Corpus
+from .keyword import top
+from .keyword_columns import Ints
+
+if TYPE_CHECKING:
+    from .query_terms import QueryTerms
+
+Floats = NDArray[np.float64]
+
+K1, B = 1.2, 0.75
+FILE_K1 = 2.0
+UNIT = BLUR[0]  # counts are in twentieths of a term
+WEAK = 0.10  # rule R of the ledger, section 7
+_SHIFTS = np.array(OFFSETS)[:, None]
+_SHARES = np.array([BLUR[abs(offset)] for offset in OFFSETS], np.int64)[:, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What counts besides a unit's own words. Each is bounded; 0 switches it off.
+
+    Added to the score: ``session``, the file as a whole; ``pairs``, words that follow each other as in the question;
+    ``labels``, the file's name, title, aliases, headings, tags and description; ``whole_title``, a title or alias that
+    stands in the question. Factors ``1 + w``: ``date`` (the day asked for; w is doubled by nothing, the factor is at
+    most 3), ``speaker`` (the person named speaks), ``when`` (the question asks for a time and the unit names one),
+    ``corrects`` (the unit says that it corrects something), ``memory`` (MEMORY.md and pinned notes). ``superseded``
+    is the factor ``1 - w`` of a note that another one supersedes or whose ``valid_to`` has passed. ``damping`` is the
+    exponent that takes the edge off rare words.
+    """
+
+    session: float = 0.3
+    pairs: float = 0.4
+    damping: float = 0.6
+    labels: float = 0.5
+    whole_title: float = 0.5
+    date: float = 2.0
+    speaker: float = 0.7
+    when: float = 0.4
+    corrects: float = 0.2
+    memory: float = 0.05
+    superseded: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Slots, best first, with scores from 0 to 1; ``evidence`` is rule R of the ledger for the best of them.
+
+    ``missing`` are the content words that no file has. ``dated`` says that some were admitted for their day alone.
+    """
+
+    slots: Ints
+    scores: Floats
+    evidence: float = 0.0
+    missing: tuple[str, ...] = ()
+    dated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What ranking needs beside corpus and question, prepared by the caller.
+
+    ``allowed`` masks slots by the filter. ``named`` are the speakers whom the question names and ``name_terms`` the
+    terms they are named by. ``closeness`` maps a day number to how near it is to the dates asked for. ``demoted`` and
+    ``preferred`` are file ids.
+    """
+
+    allowed: NDArray[np.bool_] | None = None
+    named: frozenset[int] = frozenset()
+    name_terms: frozenset[str] = frozenset()
+    closeness: Callable[[int], float] | None = None
+    demoted: frozenset[int] = frozenset()
+    preferred: frozenset[int] = frozenset()
+    titles: Callable[[Sequence[int]], Sequence[float]] | None = None
+
+
+@dataclass(slots=True)
+class _Term:
+    """One term of the question: its places and counts among units, and its counts among files."""
+
+    places: Ints
+    tf: Ints
+    heading_places: Ints
+    file_tf: Ints
+    idf: float  # over units
+    file_idf: float
+    weight: float
+
+
+def idf(count: int, total: int) -> float:
+    """Lucene's: ``ln(1 + (N - n + 0.5) / (n + 0.5))``."""
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
+
+
+def rank(corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights, want: int) -> Ranked:
+    """The best ``want`` units (and all that tie with the last) for a question."""
+    scorer = _Scorer(corpus, weights)
+    terms = {
+        name: scorer.character(name) if name in query.single_chars else scorer.term(name, weight)
+        for name, weight in zip(query.terms, query.weights, strict=True)
+    }
+    names = context.name_terms
+    if all(group[0] in names for group in query.groups):
+        names = frozenset()
+    scorer.add_terms(terms, query.groups, names)
+    scorer.add_pairs(query.pairs)
+    base = scorer.total
+    found = np.flatnonzero(base > 0)
+    found = found[corpus.slot_at[found] >= 0]
+    slots = corpus.slot_at[found]
+    files = corpus.column("file")[slots]
+    score = base[found] + weights.session * scorer.file_score[files]
+    evidence = scorer.evidence[found]
+
+    labels = scorer.labels(query.terms)
+    bonus = weights.labels * labels
+    if context.titles is not None and weights.whole_title:
+        likely = top(labels, 200)
+        if len(likely):
+            bonus[likely] += weights.whole_title * np.array(context.titles(likely.tolist()))
+    if bonus.any():
+        score = score + bonus[files]
+        covered = np.zeros(len(bonus), bool)
+        covered[files] = True
+        heads = scorer.heads(np.flatnonzero((bonus > 0) & ~covered))
+        slots = np.concatenate((slots, heads))
+        more = corpus.column("file")[heads]
+        files = np.concatenate((files, more))
+        score = np.concatenate((score, bonus[more] + weights.session * scorer.file_score[more]))
+        evidence = np.concatenate((evidence, np.zeros(len(heads))))
+        evidence = evidence + scorer.label_evidence(query.groups, terms, names)[files]
+
+    ideal = scorer.ideal or 1.0
+    dated = False
+    if context.closeness is not None:
+        slots, score, evidence, dated = _admit_days(corpus, context, slots, score, evidence, ideal)
+        files = corpus.column("file")[slots]
+    if context.allowed is not None:
+        keep = context.allowed[slots]
+        slots, files, score, evidence = slots[keep], files[keep], score[keep], evidence[keep]
+    score = score * _factors(corpus, query, context, weights, slots, files)
+    score = np.round(score / (score + ideal), 6)
+    best = top(score, want)
+    order = _order(corpus, slots[best], score[best], context.preferred)
+    best = best[order]
+    # Rule R looks at the best unit; with several kinds of bonus the best few stand for it.
+    possible = (K1 + 1) * scorer.evidence_total
+    proof = float(evidence[best[:20]].max(initial=0.0)) / possible if possible else 0.0
+    return Ranked(slots[best], score[best], min(proof, 1.0), scorer.missing(query.groups, terms), dated)
+
+
+class _Scorer:
+    """The sums of one question."""
+
+    def __init__(self, corpus: Corpus, weights: Weights) -> None:
+        self.corpus, self.weights = corpus, weights
+        size = len(corpus.slot_at)
+        self.total: Floats = np.zeros(size)
+        self.evidence: Floats = np.zeros(size)
+        self.file_score: Floats = np.zeros(len(corpus.by_id))
+        self.ideal = 0.0
+        self.evidence_total = 0.0
+        self._units = corpus.units.count
+        self._files = len(corpus.files)
+        average = corpus.blurred_total / max(1, self._units)
+        self._norm = UNIT * K1 * ((1 - B) + B * corpus.blurred_lengths / (average or 1.0))
+        lengths = corpus.file_lengths
+        average = int(lengths.sum()) / max(1, self._files)
+        self._file_norm = FILE_K1 * ((1 - B) + B * lengths / (average or 1.0))
+        self._rarest = idf(1, self._units)
+
+    def term(self, name: str, weight: float) -> _Term:
+        return self._look_up(*self.corpus.units.postings(name), self.corpus.units.postings(HEADING + name)[0], weight)
+
+    def character(self, char: str) -> _Term:
+        """A single Chinese character, looked for inside all terms; an occurrence may lie in two of them."""
+        found = [self.corpus.units.postings(t) for t in self.corpus.units.vocabulary if char in t and t[0] != HEADING]
+        if not found:
+            return self.term(char, 1.0)
+        slots, tf = (np.concatenate(part) for part in zip(*found, strict=True))
+        order = np.argsort(slots, kind="stable")
+        slots, tf = slots[order], tf[order]
+        begins = np.flatnonzero(np.append(True, slots[1:] != slots[:-1])) if len(slots) else slots
+        tf = np.maximum.reduceat(tf, begins) if len(begins) else tf
+        return self._look_up(slots[begins], tf, slots[:0], 1.0)
+
+    def _look_up(self, slots: Ints, tf: Ints, heading_slots: Ints, weight: float) -> _Term:
+        place, file = self.corpus.column("place"), self.corpus.column("file")
+        size = len(self.corpus.by_id)
+        file_tf = np.bincount(file[slots], tf, size)
+        count = len(slots)
+        if len(heading_slots):
+            file_tf = file_tf + np.bincount(file[heading_slots], minlength=size)
+            count = len(np.union1d(slots, heading_slots))
+        return _Term(
+            places=place[slots],
+            tf=tf,
+            heading_places=place[heading_slots],
+            file_tf=file_tf,
+            idf=idf(count, self._units),
+            file_idf=idf(int(np.count_nonzero(file_tf)), self._files),
+            weight=weight,
+        )
+
+    def add_terms(self, terms: dict[str, _Term], groups: Sequence[Sequence[str]], names: frozenset[str]) -> None:
+        """Steps 1 to 4. A group is a word with its alternatives; the evidence is over groups, without ``names``."""
+        gain = {
+            name: t.weight * t.file_idf * (t.idf / self._rarest) ** -self.weights.damping for name, t in terms.items()
+        }
+        found = {name: self._add_term(term, gain[name]) for name, term in terms.items()}
+        grouped = {name for group in groups for name in group}
+        self.ideal = (K1 + 1) * (
+            sum(max(gain[name] for name in group) for group in groups)
+            + sum(worth for name, worth in gain.items() if name not in grouped)
+        )
+        for group in groups:
+            if group[0] in names:
+                continue
+            self.evidence_total += max(terms[name].weight * terms[name].idf for name in group)
+            proof = np.zeros(len(self.total)) if len(group) > 1 else self.evidence
+            for name in group:
+                at, saturated = found[name]
+                worth = terms[name].weight * terms[name].idf * saturated
+                if len(group) > 1:
+                    proof[at] = np.maximum(proof[at], worth)
+                else:
+                    proof[at] += worth
+            if len(group) > 1:
+                self.evidence += proof
+
+    def _add_term(self, term: _Term, worth: float) -> tuple[Ints, Floats]:
+        if not len(term.places) and not len(term.heading_places):
+            return np.zeros(0, np.int64), np.zeros(0)
+        counts = spread(term.places, term.tf, len(self.total))
+        if len(term.heading_places):
+            counts[term.heading_places] += UNIT
+        at = np.flatnonzero(counts)
+        count = counts[at]
+        saturated = (K1 + 1) * count / (count + self._norm[at])
+        self.total[at] += worth * saturated
+        tf = term.file_tf
+        files = np.flatnonzero(tf)
+        self.file_score[files] += worth * (FILE_K1 + 1) * tf[files] / (tf[files] + self._file_norm[files])
+        return at, saturated
+
+    def add_pairs(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Step 5: neighbouring content words of the question that follow each other, at most one word between."""
+        if not self.weights.pairs:
+            return
+        place = self.corpus.column("place")
+        units = self.corpus.units
+        for first, second in dict.fromkeys(pairs):
+            slots = following(units.occurrences(first), units.occurrences(second))
+            if len(slots):
+                rarity = min(idf(len(units.postings(term)[0]), self._units) for term in (first, second))
+                counts = spread(place[slots], np.ones(len(slots), np.int64), len(self.total))
+                at = np.flatnonzero((counts > 0) & (self.total > 0))
+                self.total[at] += self.weights.pairs * rarity * counts[at] / UNIT
+
+    def labels(self, terms: Sequence[str]) -> Floats:
+        """BM25 of each file's names and fields, by file id."""
+        out = np.zeros(len(self.corpus.by_id))
+        scores = self.corpus.labels.scores(list(terms))
+        slots = np.flatnonzero(scores)
+        out[self.corpus.label_files(slots)] = scores[slots]
+        return out
+
+    def label_evidence(self, groups: Sequence[Sequence[str]], terms: dict[str, _Term], names: frozenset[str]) -> Floats:
+        """What a file's names and fields show of the question: a word there counts like one in an average unit."""
+        out = np.zeros(len(self.corpus.by_id))
+        labels = self.corpus.labels
+        for group in groups:
+            if group[0] not in names:
+                has = np.zeros(len(out), bool)
+                for name in group:
+                    has[self.corpus.label_files(labels.postings(name)[0])] = True
+                out[has] += max(terms[name].weight * terms[name].idf for name in group)
+        return out
+
+    def heads(self, files: Ints) -> Ints:
+        """The unit that stands for a file as a whole: its first one that is more than a heading."""
+        out = []
+        flags = self.corpus.column("flags")
+        for number in files.tolist():
+            entry = self.corpus.by_id[number]
+            if entry is not None and len(entry.slots):
+                text = np.flatnonzero(flags[entry.slots[:8]] & HEADING_ONLY == 0)
+                out.append(int(entry.slots[text[0] if len(text) else 0]))
+        return np.array(out, np.int64)
+
+    def missing(self, groups: Sequence[Sequence[str]], terms: dict[str, _Term]) -> tuple[str, ...]:
+        """Content words that no file has."""
+        labels = self.corpus.labels
+        return tuple(
+            group[0]
+            for group in groups
+            if not any(terms[name].file_tf.any() or len(labels.postings(name)[0]) for name in group)
+        )
+
+
+def spread(places: Ints, counts: Ints, size: int) -> Floats:
+    """Counts with their shares at neighbouring places, in twentieths; whole numbers."""
+    targets = (places[None, :] + _SHIFTS).ravel()
+    return np.bincount(targets, (_SHARES * counts[None, :]).ravel(), size).astype(np.float64, copy=False)
+
+
+def following(first: tuple[Ints, Ints], second: tuple[Ints, Ints]) -> Ints:
+    """Slots in which ``second`` stands one or two places after ``first``; ascending, distinct."""
+    left = first[0].astype(np.int64) << 16 | first[1]
+    right = second[0].astype(np.int64) << 16 | second[1]
+    if not len(left) or not len(right):
+        return left[:0]
+    hits = [_members(left + gap, right) - gap for gap in (1, 2)]
+    return np.unique(np.concatenate(hits) >> 16)
+
+
+def _members(one: Ints, other: Ints) -> Ints:
+    """Elements of ``one`` that are in ``other``; both ascending."""
+    if len(one) > len(other):
+        one, other = other, one
+    at = np.searchsorted(other, one)
+    at[at == len(other)] = 0
+    return one[other[at] == one]
+
+
+def _admit_days(
+    corpus: Corpus, context: Context, slots: Ints, score: Floats, evidence: Floats, ideal: float
+) -> tuple[Ints, Floats, Floats, bool]:
+    """Add the units of the days asked for that share no word with the question, below those that do."""
+    assert context.closeness is not None
+    day = corpus.column("day")
+    days = np.unique(day[corpus.units.alive & (day != 0)])
+    inside = np.array([one for one in days.tolist() if context.closeness(one) >= 0.9], np.int32)
+    if not len(inside):
+        return slots, score, evidence, False
+    of_day = corpus.units.alive & np.isin(day, inside)
+    of_day[slots] = False
+    more = np.flatnonzero(of_day)
+    near = np.array([context.closeness(one) for one in day[more].tolist()])
+    # The first unit of each file of the day before the second of any.
+    low = 0.01 * ideal * near / (1 + corpus.column("number")[more])
+    return (
+        np.concatenate((slots, more)),
+        np.concatenate((score, low)),
+        np.concatenate((evidence, np.zeros(len(more)))),
+        True,
+    )
+
+
+def _factors(
+    corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights, slots: Ints, files: Ints
+) -> Floats:
+    """Steps 7 to 9 and what notes say of themselves, for some slots."""
+    from .corpus import CORRECTS, TIME_WORDS
+
+    out = np.ones(len(slots))
+    flags = corpus.column("flags")[slots]
+    if context.closeness is not None and weights.date:
+        days, where = np.unique(corpus.column("day")[slots], return_inverse=True)
+        near = np.array([context.closeness(one) if one else 0.0 for one in days.tolist()])
+        out *= 1 + weights.date * near[where]
+    if context.named and weights.speaker:
+        named = np.isin(corpus.column("speaker")[slots], list(context.named))
+        for number in np.unique(files[named]).tolist():
+            entry = corpus.by_id[number]
+            if entry is not None and entry.voices <= context.named:
+                named &= files != number
+        out[named] *= 1 + weights.speaker
+    if query.asks_when and weights.when:
+        out[flags & TIME_WORDS > 0] *= 1 + weights.when
+    if weights.corrects:
+        out[flags & CORRECTS > 0] *= 1 + weights.corrects
+    if context.preferred and weights.memory:
+        out[np.isin(files, list(context.preferred))] *= 1 + weights.memory
+    if context.demoted and weights.superseded:
+        out[np.isin(files, list(context.demoted))] *= 1 - weights.superseded
+    return out
+
+
+def _order(corpus: Corpus, slots: Ints, scores: Floats, preferred: frozenset[int]) -> list[int]:
+    """Score, then what the user put first, then path and line."""
+    file, first, number = corpus.column("file"), corpus.column("first"), corpus.column("number")
+
+    def key(at: int) -> tuple[float, bool, str, int, int]:
+        slot = int(slots[at])
+        entry = corpus.by_id[int(file[slot])]
+        path = entry.path if entry is not None else ""
+        return -scores[at], int(file[slot]) not in preferred, path, int(first[slot]), int(number[slot])
+
+    return sorted(range(len(slots)), key=key)
+
+
+assert len(BLUR) == REACH + 1

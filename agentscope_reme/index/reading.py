@@ -1,0 +1,278 @@
+"""One file's bytes become the entries of the index: fields, units, terms, and where each unit's bytes lie."""
+
+import hashlib
+import re
+import zlib
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from .corpus import (
+    ALIAS,
+    CORRECTS,
+    DESCRIPTION,
+    HEAD,
+    HEADING,
+    HEADING_ONLY,
+    TAG,
+    TIME_WORDS,
+    TITLE,
+    FileEntry,
+    UnitEntry,
+)
+
+if TYPE_CHECKING:
+    from .chunker import Document, Unit
+    from .tokenizer import Tokenizer
+
+MAX_FILE_BYTES = 64 * 1024 * 1024
+LABEL_TOKENS = 4_000  # of one file; a note with thousands of headings is found by its text
+FRONT_TOKENS = 200
+_EPOCH = date(1970, 1, 1).toordinal()
+
+_PART_MARK = re.compile(r"\[Part \d+/\d+\]")
+_NOT_FRONT = frozenset({"name", "title", "tags", "aliases", "alias", "description"})
+# A passage that says it replaces what was said before.
+_CORRECTS = re.compile(
+    r"更正|纠正|勘误|改为|改成|改记|改到|改用|换成了|不再|已(?:经)?(?:改|换|迁)|以此为准"
+    r"|\b(?:correction|corrected|no longer|changed? (?:to|from)|switched (?:to|from)|moved (?:to|from)"
+    r"|updated to|replaced (?:by|with)|supersedes?|instead of|not .{1,40} any ?more)\b",
+    re.IGNORECASE,
+)
+
+
+def day_number(day: str) -> int:
+    """Days since 1970-01-01 of ``YYYY-MM-DD``; 0 for what is no date."""
+    try:
+        return date.fromisoformat(day[:10]).toordinal() - _EPOCH
+    except ValueError:
+        return 0
+
+
+def day_text(number: int) -> str:
+    """The inverse of :func:`day_number`; "" for 0."""
+    return date.fromordinal(number + _EPOCH).isoformat() if number else ""
+
+
+def decode(data: bytes) -> tuple[str, str, str, str]:
+    """Text as it is indexed, the same text with undecoded bytes, its encoding, and what is wrong with it.
+
+    Both texts have the same characters at the same places; the second turns back into the bytes and is "" for other
+    encodings than UTF-8. The fault is "" when there is none.
+    """
+    from ..vault.encoding import SAMPLE_BYTES, decode_exact, display, kind_of
+
+    kind = kind_of(data[:SAMPLE_BYTES], whole=len(data) <= SAMPLE_BYTES)
+    if kind.encoding == "utf-8":
+        exact = decode_exact(data)
+        text = display(exact)
+        damaged = not kind.exact or (text != exact and "\x00" not in exact)
+        fault = "not valid UTF-8; searched with the damaged characters replaced" if damaged else ""
+        return text, exact, "utf-8", fault
+    if kind.encoding == "binary":
+        return "", "", "binary", "binary content, not text"
+    text = data.decode(kind.encoding, "replace")
+    return display(text), "", kind.encoding, f"encoded as {kind.encoding}, not UTF-8; save it as UTF-8 to edit it here"
+
+
+def read_entries(
+    path: str, data: bytes, tokenizer: "Tokenizer", *, chunk_chars: int = 1200, embed_toc: bool = True
+) -> tuple[FileEntry, list[UnitEntry]]:
+    """A file as entries, its times still unset. Never raises on content."""
+    from .chunker import Unit, read_document
+
+    text, exact, encoding, fault = decode(data)
+    document = read_document(path, text, chunk_chars=chunk_chars, embed_toc=embed_toc)
+    front = document.front_matter
+    entry = FileEntry(
+        path=path,
+        size=len(data),
+        mtime=0,
+        ctime=0,
+        checked=0,
+        digest=hashlib.sha256(data).hexdigest(),
+        encoding=encoding,
+        kind=document.kind,
+        title=document.title,
+        day=day_number(document.date),
+        description=document.description,
+        tags=document.tags,
+        aliases=document.aliases,
+        front=plain(front.data),
+        links=document.links,
+        lines=data.count(b"\n"),
+        fault=fault or (f"front matter: {front.error}" if front.error else ""),
+        labels=tuple(label_terms(document, tokenizer)),
+    )
+    units = unit_entries(document, data, text, exact, tokenizer, embed_toc=embed_toc)
+    if not units and text.strip() and document.kind != "journal":
+        # Nothing but front matter, or empty: the file can still be found by its name and fields.
+        last = min(entry.lines + (not text.endswith("\n")), 20)
+        whole = Unit(1, last, "\n".join(text.split("\n")[:last]).strip())
+        units = unit_entries(replace(document, units=(whole,)), data, text, exact, tokenizer, embed_toc=embed_toc)
+    return entry, units
+
+
+def read_more(path: str, data: bytes, tokenizer: "Tokenizer", *, base: int, first_line: int) -> list[UnitEntry] | None:
+    """The units of lines that were added to a journal; None when they are not UTF-8 text."""
+    from .chunker import read_document
+
+    text, exact, encoding, fault = decode(data)
+    if encoding != "utf-8" or fault:
+        return None
+    document = read_document(path, text, first_line=first_line)
+    return unit_entries(document, data, text, exact, tokenizer, base=base, first_line=first_line)
+
+
+def unit_entries(
+    document: "Document",
+    data: bytes,
+    text: str,
+    exact: str,
+    tokenizer: "Tokenizer",
+    *,
+    embed_toc: bool = True,
+    base: int = 0,
+    first_line: int = 1,
+) -> list[UnitEntry]:
+    """The units of a document; ``data`` (see :func:`decode`) is the file from byte ``base``, line ``first_line`` on."""
+    spans = _Spans(data, text, exact, base, first_line)
+    day = day_number(document.date)
+    journal = document.kind == "journal"
+    heading_terms: dict[tuple[str, ...], tuple[str, ...]] = {}
+    out = []
+    for unit in document.units:
+        path = unit.headings if embed_toc else unit.headings[-1:]
+        if path not in heading_terms:
+            found = dict.fromkeys(term for heading in path for term in tokenizer.terms(heading))
+            heading_terms[path] = tuple(HEADING + term for term in found)
+        terms = tokenizer.terms(unit.text)
+        if journal and unit.speaker:
+            terms = tokenizer.terms(unit.speaker) + terms
+        extra = heading_terms[path]
+        context = _PART_MARK.sub(" ", unit.context)
+        if context.strip():
+            extra += tuple(HEADING + term for term in dict.fromkeys(tokenizer.terms(context)))
+        begin, stop, check = spans.of_lines(unit) if journal else spans.of_text(unit)
+        out.append(
+            UnitEntry(
+                terms=(*terms, *extra),
+                first=unit.start_line,
+                last=unit.end_line,
+                begin=begin,
+                stop=stop,
+                check=check,
+                day=day_number(unit.date) or day,
+                speaker=unit.speaker,
+                flags=unit_flags(unit),
+                headings=unit.headings,
+            )
+        )
+    return out
+
+
+def unit_flags(unit: "Unit") -> int:
+    """What is known of a unit's text before anyone asks."""
+    from .dates import has_time_words
+
+    flags = TIME_WORDS if has_time_words(unit.text) else 0
+    if _CORRECTS.search(unit.text):
+        flags |= CORRECTS
+    if unit.headings and unit.text.strip().strip("#=-\n ") == unit.headings[-1].strip():
+        flags |= HEADING_ONLY
+    return flags
+
+
+def label_terms(document: "Document", tokenizer: "Tokenizer") -> list[str]:
+    """Terms of a file's name, title, aliases, headings, tags, description and other front matter, by weight."""
+    stem = document.path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    titles = dict.fromkeys(tokenizer.terms(document.title))
+    fields: list[tuple[int, Iterable[str]]] = [
+        (TITLE, titles),
+        (ALIAS, [t for alias in document.aliases for t in tokenizer.terms(alias)]),
+        (ALIAS, [term for term in dict.fromkeys(tokenizer.terms(stem)) if term not in titles]),
+        (HEAD, dict.fromkeys(term for heading in document.headings for term in tokenizer.terms(heading))),
+        (TAG, [term for tag in document.tags for term in tokenizer.terms(tag)]),
+        (DESCRIPTION, tokenizer.terms(document.description)),
+        (1, tokenizer.terms(" \n".join(_values(document.front_matter.data)))[:FRONT_TOKENS]),
+    ]
+    out: list[str] = []
+    for weight, terms in fields:
+        for term in terms:
+            out.extend([term] * weight)
+    return out[:LABEL_TOKENS]
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Front matter as JSON values, for filters: dates as ``YYYY-MM-DD``, what has no JSON form as text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if depth < 4 and isinstance(value, dict):
+        return {str(key): plain(item, depth + 1) for key, item in list(value.items())[:200]}
+    if depth < 4 and isinstance(value, list | tuple | set | frozenset):
+        return [plain(item, depth + 1) for item in list(value)[:200]]
+    return str(value)[:1_000]
+
+
+def _values(data: dict[str, Any]) -> Iterable[str]:
+    for key, value in data.items():
+        if str(key) in _NOT_FRONT:
+            continue
+        for item in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(item, str | int | float) and not isinstance(item, bool):
+                yield str(item)[:500]
+
+
+class _Spans:
+    """Where units lie in the bytes of a file."""
+
+    def __init__(self, data: bytes, text: str, exact: str, base: int, first_line: int) -> None:
+        self._data, self._text, self._exact, self._base, self._first = data, text, exact, base, first_line
+        self._ascii = exact.isascii()
+        self._lines: list[int] | None = None
+        self._byte_lines: list[int] | None = None
+        self._at = (0, 0)  # a character and the byte it begins at
+
+    def of_text(self, unit: "Unit") -> tuple[int, int, int]:
+        """Bytes of a unit whose text stands in the file as it is; (-1, -1, 0) otherwise."""
+        if not self._exact or not unit.text:
+            return -1, -1, 0
+        if self._lines is None:
+            self._lines = [0, *(match.end() for match in re.finditer("\n", self._text))]
+        row = unit.start_line - self._first
+        if not 0 <= row < len(self._lines):
+            return -1, -1, 0
+        begin = self._lines[row]
+        end_row = unit.end_line - self._first + 1
+        end = self._lines[end_row] if end_row < len(self._lines) else len(self._text)
+        # The pieces of one long line follow each other: look behind the one before first.
+        found = self._text.find(unit.text, max(begin, self._at[0]), end)
+        if found < 0:
+            found = self._text.find(unit.text, begin, end)
+        if found < 0:
+            return -1, -1, 0
+        start, stop = self._bytes(found), self._bytes(found + len(unit.text))
+        return start + self._base, stop + self._base, zlib.crc32(self._data[start:stop])
+
+    def of_lines(self, unit: "Unit") -> tuple[int, int, int]:
+        """Bytes of the lines a unit was read from."""
+        if self._byte_lines is None:
+            self._byte_lines = [0, *(match.end() for match in re.finditer(b"\n", self._data))]
+        lines = self._byte_lines
+        start = lines[min(unit.start_line - self._first, len(lines) - 1)]
+        row = unit.end_line - self._first + 1
+        stop = lines[row] if row < len(lines) else len(self._data)
+        return start + self._base, stop + self._base, zlib.crc32(self._data[start:stop])
+
+    def _bytes(self, character: int) -> int:
+        if self._ascii:
+            return character
+        at, byte = self._at if self._at[0] <= character else (0, 0)
+        byte += len(self._exact[at:character].encode("utf-8", "surrogateescape"))
+        self._at = (character, byte)
+        return byte

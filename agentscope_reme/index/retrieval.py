@@ -1,0 +1,283 @@
+"""One search over a store: question -> ranking -> passages -> result with an honest status."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+from ..models import SearchHit, SearchResult, SearchStatus
+from ..vault.layout import MEMORY_FILE
+from .corpus import Corpus, FileEntry
+from .packing import Group, pack
+from .reading import day_number, day_text
+
+if TYPE_CHECKING:
+    from ..vault.notes import Vault
+    from .query_terms import QueryTerms
+    from .ranking import Weights
+    from .sync import Store
+    from .tokenizer import Tokenizer
+
+LONGEST_QUERY = 2_000  # characters; what comes after is not looked at
+MOST_RANKED = 2_000
+MOST_LINKS = 10
+# Who speaks in a conversation with an agent is no person that a question could name.
+_ROLES = frozenset(
+    {"user", "assistant", "system", "agent", "tool", "bot", "ai", "human", "me", "you", "用户", "助手", "系统"}
+)
+_LINK = re.compile(r"^!?\[\[([^\]|#]+)(?:[#|][^\]]*)?\]\]$")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A search as asked for. ``token_budget`` in tokens of :func:`~.packing.count_tokens`, None for the default."""
+
+    query: str
+    limit: int = 5
+    min_score: float | None = None
+    filter: dict[str, Any] | None = None
+    token_budget: int | None = None
+
+
+@dataclass(slots=True)
+class Standing:
+    """What files say of themselves, worked out once per state of the corpus."""
+
+    revision: int = -1
+    preferred: frozenset[int] = frozenset()
+    superseded: frozenset[int] = frozenset()
+    ends: dict[int, int] = field(default_factory=dict)  # file id -> last day it is valid
+    spoken: dict[str, frozenset[str]] = field(default_factory=dict)  # a speaker's name -> its terms
+
+
+class Retriever:
+    """Searches a store. Not thread-safe: the caller holds the store's lock."""
+
+    def __init__(
+        self, vault: "Vault", store: "Store", tokenizer: "Tokenizer", weights: "Weights", chunk_chars: int
+    ) -> None:
+        self._vault, self._store, self._tokenizer = vault, store, tokenizer
+        self._weights, self._chunk_chars = weights, chunk_chars
+        self._standing = Standing()
+
+    def search(self, request: Request, today: date) -> tuple[SearchResult, set[str]]:
+        """The result, and the files that turned out to be other than indexed (then search again after a look)."""
+        from .excerpts import ExcerptReader
+        from .ranking import WEAK, rank
+
+        corpus = self._store.corpus
+        text = request.query[:LONGEST_QUERY]
+        query = self._tokenizer.query(text, today)
+        if not query.terms and not query.dates:
+            what = "is empty" if not text.strip() else "has no words in it"
+            return SearchResult("none", note=f"the query {what}; ask with words", query=request.query), set()
+        if not corpus.units.count:
+            return SearchResult("none", note="there is nothing to search yet", query=request.query), set()
+        limit = max(0, request.limit)
+        budget = request.token_budget if request.token_budget is not None else limit * self._chunk_chars // 4
+        want = min(MOST_RANKED, max(50, 8 * limit, budget // 12))
+        context = self._context(query, request, today)
+        ranked = rank(corpus, query, context, self._weights, want)
+        if not len(ranked.slots) or (ranked.evidence <= 0 and not ranked.dated):
+            return SearchResult("none", note=_nothing(ranked.missing, request), query=request.query), set()
+        floor = request.min_score if request.min_score is not None else 0.0
+        reader = ExcerptReader(self._vault, corpus, self._chunk_chars, self._sentence_score(query))
+        scored = zip(ranked.slots.tolist(), ranked.scores.tolist(), strict=True)
+        excerpts = (reader.excerpt(slot, score) for slot, score in scored if score >= floor)
+        groups = pack(excerpts, limit, budget, reader.clip, max(self._chunk_chars, 400))
+        hits = tuple(self._hit(group, reader, context.demoted) for group in self._in_order(groups, context.preferred))
+        if not hits:
+            if reader.stale:
+                return SearchResult("none", query=request.query), reader.stale
+            return SearchResult("none", note=self._rejected(ranked, request), query=request.query), set()
+        status: SearchStatus = "ok"
+        note = ""
+        if query.groups and ranked.evidence < WEAK and not ranked.dated:
+            status, note = "weak", "the hits share few words with the query and are probably not about it"
+        return SearchResult(status, hits, note, request.query), reader.stale
+
+    def _in_order(self, groups: Sequence[Group], preferred: frozenset[int]) -> list[Group]:
+        files = self._store.corpus.files
+        return sorted(groups, key=lambda g: (-g.score, files[g.path].id not in preferred, g.path, g.first))
+
+    def _hit(self, group: Group, reader: Any, demoted: frozenset[int]) -> SearchHit:
+        corpus = self._store.corpus
+        entry = corpus.files[group.path]
+        best = max(group.excerpts, key=lambda excerpt: excerpt.score)
+        slot = int(entry.slots[best.number])
+        metadata: dict[str, Any] = {}
+        if any(excerpt.clipped for excerpt in group.excerpts):
+            metadata["clipped"] = True
+        if entry.id in demoted:
+            metadata["superseded"] = True
+        if "trust" in entry.front:
+            metadata["trust"] = entry.front["trust"]
+        graph = self._store.graph
+        return SearchHit(
+            path=entry.path,
+            start_line=group.first,
+            end_line=group.last,
+            text=reader.joined(group),
+            score=group.score,
+            title=entry.title,
+            headings=entry.headings(int(corpus.column("section")[slot])),
+            date=day_text(int(corpus.column("day")[slot])),
+            kind=entry.kind,  # type: ignore[arg-type]
+            outlinks=_distinct(edge.target or edge.link.target_path for edge in graph.outlinks(entry.path)),
+            inlinks=_distinct(edge.link.source_path for edge in graph.inlinks(entry.path)),
+            metadata=metadata,
+        )
+
+    def _rejected(self, ranked: Any, request: Request) -> str:
+        corpus = self._store.corpus
+        slot, score = int(ranked.slots[0]), float(ranked.scores[0])
+        entry = corpus.by_id[int(corpus.column("file")[slot])]
+        where = f"{entry.path}:{int(corpus.column('first')[slot])}" if entry is not None else ""
+        if request.min_score is not None and score < request.min_score:
+            return f"nothing reaches min_score {request.min_score:g}; the best is {where} with {score:.3f}"
+        return "the limit or the token budget leaves room for nothing"
+
+    # --- what the question and the files say ----------------------------------------------------------------------
+
+    def _context(self, query: "QueryTerms", request: Request, today: date) -> Any:
+        from .filters import allowed_slots
+        from .ranking import Context
+
+        corpus = self._store.corpus
+        standing = self._current_standing()
+        named, name_terms = self._named(query, standing)
+        now = day_number(today.isoformat())
+        ended = {number for number, end in standing.ends.items() if end < now}
+        allowed = None
+        if request.filter:
+            allowed = allowed_slots(corpus, request.filter, lambda text, last: _as_day(text, last, today))
+        return Context(
+            allowed=allowed,
+            named=named,
+            name_terms=name_terms,
+            closeness=_closeness(query) if query.dates else None,
+            demoted=standing.superseded | ended,
+            preferred=standing.preferred,
+            titles=lambda numbers: [_title_in(corpus.by_id[number], query.text) for number in numbers],
+        )
+
+    def _named(self, query: "QueryTerms", standing: Standing) -> tuple[frozenset[int], frozenset[str]]:
+        """Speakers that the question names, and the terms they are named by."""
+        asked = set(query.terms)
+        numbers: set[int] = set()
+        terms: set[str] = set()
+        for number, name in enumerate(self._store.corpus.speakers):
+            known = standing.spoken.get(name)
+            if known is None:
+                own = () if name.casefold() in _ROLES else self._tokenizer.terms(name)
+                known = standing.spoken[name] = frozenset(own)
+            shared = known & asked
+            # A Chinese name is several pairs of characters, of which one alone is another word.
+            if shared and (shared == known or name.isascii()):
+                numbers.add(number)
+                terms |= shared
+        return frozenset(numbers), frozenset(terms)
+
+    def _current_standing(self) -> Standing:
+        corpus, standing = self._store.corpus, self._standing
+        if standing.revision == corpus.revision:
+            return standing
+        preferred, ends, targets = set(), {}, []
+        for entry in corpus.files.values():
+            front = entry.front
+            if entry.path == MEMORY_FILE or front.get("pinned") is True:
+                preferred.add(entry.id)
+            if front:
+                if (end := day_number(str(front.get("valid_to", "")))) != 0:
+                    ends[entry.id] = end
+                targets += [(entry, target) for target in _targets(front.get("supersedes"))]
+        superseded = {found.id for entry, target in targets if (found := _find(corpus, target)) and found is not entry}
+        superseded |= {e.id for e in corpus.files.values() if e.front.get("superseded_by")}
+        self._standing = Standing(corpus.revision, frozenset(preferred), frozenset(superseded), ends, standing.spoken)
+        return self._standing
+
+    def _sentence_score(self, query: "QueryTerms") -> Callable[[str], float]:
+        wanted = dict(zip(query.terms, query.weights, strict=True))
+        return lambda text: sum(wanted.get(term, 0.0) for term in set(self._tokenizer.terms(text)))
+
+
+def _distinct(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(paths))[:MOST_LINKS]
+
+
+def _nothing(missing: Sequence[str], request: Request) -> str:
+    if request.filter:
+        return "nothing that the filter allows shares a word with the query"
+    return "nothing shares a word with the query"
+
+
+def _closeness(query: "QueryTerms") -> Callable[[int], float]:
+    from .dates import closeness
+
+    known: dict[int, float] = {}
+
+    def near(day: int) -> float:
+        if day not in known:
+            known[day] = closeness(query.dates, day_text(day))
+        return known[day]
+
+    return near
+
+
+def _as_day(text: str, last: bool, today: date) -> str:
+    from .dates import find_dates
+
+    for mention in find_dates(text, today):
+        span = mention.span(today.year)
+        if span is not None:
+            return span[1 if last else 0].isoformat()
+    return ""
+
+
+def _title_in(entry: FileEntry | None, text: str) -> float:
+    """The square root of the length of the longest name of a file that stands in a text, in Chinese characters.
+
+    Latin letters count 1/2.5 (retrieval ledger, section 5). A name of one character, or of less than three Latin
+    letters, is a word like others.
+    """
+    if entry is None:
+        return 0.0
+    folded = text.casefold()
+    best = 0.0
+    stem = entry.path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    for name in {entry.title, stem, *entry.aliases}:
+        name = name.strip().casefold()
+        latin = sum(1 for char in name if char < "\u2e80")
+        length = len(name) - latin + latin / 2.5
+        if length >= 1.2 and len(name) > 1 and length > best and _stands_in(name, folded):
+            best = length
+    return sqrt(best)
+
+
+def _stands_in(name: str, text: str) -> bool:
+    at = text.find(name)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
+        if not (_glued(before, name[0]) or _glued(name[-1], after)):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _glued(left: str, right: str) -> bool:
+    return bool(left and right) and left.isalnum() and right.isalnum() and left < "\u2e80" and right < "\u2e80"
+
+
+def _targets(value: Any) -> list[str]:
+    out = []
+    for one in value if isinstance(value, list) else [value]:
+        if isinstance(one, str) and one.strip():
+            link = _LINK.match(one.strip())
+            out.append((link.group(1) if link else one).strip())
+    return out
+
+
+def _find(corpus: Corpus, target: str) -> FileEntry | None:
+    return corpus.files.get(target) or corpus.files.get(f"{target}.md")

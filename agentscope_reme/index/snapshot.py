@@ -1,0 +1,213 @@
+"""The index on disk: one file of JSON lines and one of arrays, below ``metadata/index/``.
+
+``index.jsonl.zst`` is the index; its first line names the arrays, the format and everything the content depends on, its
+last line has a checksum. It is replaced in one step after the arrays are there, so that a reader sees an old or a new
+index, never a mixture. Nothing is pickled. All of it can be deleted while no process runs.
+"""
+
+import hashlib
+import io
+import json
+import logging
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ReMeError
+from ..models import FileLink
+from ..vault.layout import METADATA
+from .corpus import Corpus, FileEntry
+
+if TYPE_CHECKING:
+    from ..vault.storage import Storage
+
+log = logging.getLogger(__name__)
+
+FOLDER = f"{METADATA}/index"
+INDEX = f"{FOLDER}/index.jsonl.zst"
+LOCK = "writer.lock"
+FORMAT = "agentscope-reme index"
+VERSION = 1
+_LEVEL = 3
+_STORED = (
+    "path", "size", "mtime", "ctime", "checked", "digest", "encoding", "kind", "title", "day", "description", "tags",
+    "aliases", "front", "lines", "fault",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What was found on disk. ``corpus`` is None when there is no index that fits; ``damage`` says what is wrong."""
+
+    corpus: Corpus | None
+    damage: str = ""
+
+
+class WriterLock:
+    """Whether this process may write the index; the first to ask may, until it closes or dies."""
+
+    def __init__(self, root: Path) -> None:
+        self._path = root / FOLDER / LOCK
+        self._lock: Any = None
+
+    @property
+    def held(self) -> bool:
+        return self._lock is not None and bool(self._lock.is_locked)
+
+    def acquire(self) -> bool:
+        """Take the lock if it is free and the folder can be written; never waits."""
+        if self.held:
+            return True
+        from filelock import FileLock, Timeout
+
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self._path, thread_local=False)
+            lock.acquire(timeout=0)
+        except (Timeout, OSError):
+            return False
+        self._lock = lock
+        return True
+
+    def release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+
+def save(storage: "Storage", corpus: Corpus, fingerprint: str) -> None:
+    """Write the index. ``fingerprint`` stands for everything the content depends on. Raises ReMeError."""
+    entries, arrays = corpus.dump()
+    packed = _pack_arrays(arrays)
+    digest = hashlib.sha256(packed).hexdigest()
+    arrays_path = f"{FOLDER}/arrays-{digest[:16]}.npy.zst"
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "fingerprint": fingerprint,
+        "files": len(entries),
+        "speakers": corpus.speakers,
+        "arrays": arrays_path.rsplit("/", 1)[-1],
+        "arrays_sha256": digest,
+        "names": list(arrays),
+    }
+    data = _pack_lines([header, *(_stored(entry) for entry in entries)])
+    storage.replace(arrays_path, packed)
+    storage.replace(INDEX, data)
+    _remove_others(storage.root / FOLDER, keep=header["arrays"])
+
+
+def load(storage: "Storage", fingerprint: str) -> Loaded:
+    """Read the index. What does not fit or is damaged is reported, never raised."""
+    folder = storage.root / FOLDER
+    for _ in range(3):
+        try:
+            data = (storage.root / INDEX).read_bytes()
+        except FileNotFoundError:
+            return Loaded(None)
+        except OSError as error:
+            return Loaded(None, f"cannot be read: {error.strerror or error}")
+        try:
+            lines = _unpack_lines(data)
+            header = lines[0]
+            if header.get("format") != FORMAT or header.get("version") != VERSION:
+                return Loaded(None, f"has format {header.get('format')!r}, version {header.get('version')!r}")
+            if header.get("fingerprint") != fingerprint:
+                return Loaded(None)  # made with other settings or another tokenizer: rebuilt, nothing is wrong
+            packed = (folder / os.path.basename(str(header["arrays"]))).read_bytes()
+            if hashlib.sha256(packed).hexdigest() != header["arrays_sha256"]:
+                return Loaded(None, "its arrays do not have the checksum they should have")
+            arrays = _unpack_arrays(packed, header["names"])
+            entries = [_entry(line) for line in lines[1:]]
+            return Loaded(Corpus.load(entries, header["speakers"], arrays))
+        except FileNotFoundError:
+            continue  # another process has replaced the index meanwhile
+        except Exception as error:  # whatever is on the disk must not keep the vault from being searched
+            return Loaded(None, f"is damaged ({type(error).__name__}: {error})")
+    return Loaded(None, "names arrays that are not there")
+
+
+def set_aside(root: Path) -> None:
+    """Keep a damaged index for a look, under one name, so that it is not met again."""
+    path = root / INDEX
+    try:
+        os.replace(path, path.with_name("index.damaged"))
+    except OSError as error:
+        log.warning("the damaged index %s could not be set aside: %s", path, error)
+
+
+def discard(storage: "Storage") -> None:
+    """Delete what is stored, as far as that is possible."""
+    try:
+        storage.remove(INDEX)
+    except ReMeError as error:
+        log.warning("the stored index could not be deleted: %s", error)
+    _remove_others(storage.root / FOLDER, keep=None)
+
+
+def _pack_lines(records: Iterable[dict[str, Any]]) -> bytes:
+    import zstandard
+
+    body = b"".join(
+        json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+        for record in records
+    )
+    end = json.dumps({"sha256": hashlib.sha256(body).hexdigest()}).encode() + b"\n"
+    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(body + end)
+
+
+def _unpack_lines(data: bytes) -> list[dict[str, Any]]:
+    import zstandard
+
+    body = zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    last = body.rstrip(b"\n").rfind(b"\n") + 1
+    if json.loads(body[last:])["sha256"] != hashlib.sha256(body[:last]).hexdigest():
+        raise ValueError("the checksum does not fit")
+    return [json.loads(line) for line in body[:last].decode("utf-8", "surrogatepass").split("\n") if line]
+
+
+def _pack_arrays(arrays: dict[str, Any]) -> bytes:
+    import numpy as np
+    import zstandard
+
+    out = io.BytesIO()
+    for array in arrays.values():
+        np.lib.format.write_array(out, np.ascontiguousarray(array), allow_pickle=False)
+    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(out.getbuffer())
+
+
+def _unpack_arrays(packed: bytes, names: list[str]) -> dict[str, Any]:
+    import numpy as np
+    import zstandard
+
+    data = io.BytesIO(zstandard.ZstdDecompressor().decompress(packed))
+    return {name: np.lib.format.read_array(data, allow_pickle=False) for name in names}
+
+
+def _stored(entry: FileEntry) -> dict[str, Any]:
+    out = {name: getattr(entry, name) for name in _STORED}
+    out["sections"] = list(entry.sections)
+    out["links"] = [
+        [one.target_path, one.target_anchor, one.predicate, one.alias, one.embed, one.line] for one in entry.links
+    ]
+    return out
+
+
+def _entry(line: dict[str, Any]) -> FileEntry:
+    path = line["path"]
+    links = tuple(FileLink(path, *link) for link in line["links"])
+    fields = {name: line[name] for name in _STORED}
+    fields["tags"], fields["aliases"] = tuple(line["tags"]), tuple(line["aliases"])
+    sections = {tuple(headings): number for number, headings in enumerate(line["sections"])}
+    return FileEntry(**fields, links=links, sections=sections)
+
+
+def _remove_others(folder: Path, keep: Any) -> None:
+    for path in folder.glob("arrays-*.npy.zst"):
+        if path.name != keep:
+            try:
+                path.unlink()
+            except OSError as error:
+                log.warning("an old part of the index could not be deleted: %s", error)

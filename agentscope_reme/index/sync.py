@@ -1,0 +1,257 @@
+"""The corpus follows the files: what is new, changed or gone is found by size and time and proved by the bytes."""
+
+import hashlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from ..errors import NoteNotFound, ReMeError
+from ..models import IndexReport
+from ..vault.layout import DIALOG, RESOURCE, UNINDEXED, is_ignored, iter_files
+from ..vault.storage import read_all
+from .corpus import Corpus, FileEntry, UnitEntry
+from .reading import MAX_FILE_BYTES, read_entries, read_more
+
+if TYPE_CHECKING:
+    from ..config import ReMeConfig
+    from ..vault.notes import Vault
+    from .graph import LinkGraph
+    from .tokenizer import Tokenizer
+
+log = logging.getLogger(__name__)
+
+NOTES = (".md", ".markdown")
+RESOURCES = (*NOTES, ".txt", ".log", ".json", ".jsonl", ".csv", ".tsv", ".yaml", ".yml", ".html", ".htm")
+JOURNALS = (f"{DIALOG}/", "dialog/")
+# A file changed this shortly before it was read may change again within the clock's grain and keep its time and size.
+GRAIN_NS = 2_000_000_000
+
+
+def is_indexed(path: str) -> bool:
+    """Whether a file of this vault-relative path belongs into the index (ignore rules apart)."""
+    suffix = PurePosixPath(path).suffix.lower()
+    if any(path == folder or path.startswith(folder + "/") for folder in UNINDEXED):
+        return False
+    if suffix in NOTES:
+        return True
+    if suffix == ".jsonl" and path.startswith(JOURNALS):
+        return True
+    return path.startswith(f"{RESOURCE}/") and suffix in RESOURCES
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a pass has done so far."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a scan is; ``total`` is 0 until the folder has been listed."""
+
+    done: int = 0
+    total: int = 0
+
+    @property
+    def share(self) -> float:
+        return self.done / self.total if self.total else 0.0
+
+
+@dataclass(slots=True)
+class Store:
+    """What is kept current: the corpus and the links, under one lock; ``failed`` are files that could not be read."""
+
+    corpus: Corpus
+    graph: "LinkGraph"
+    failed: dict[str, str] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def faults(self) -> tuple[tuple[str, str], ...]:
+        """Files that are not, or not wholly, in the index, with reasons."""
+        with self.lock:
+            partly = {entry.path: entry.fault for entry in self.corpus.files.values() if entry.fault}
+            return tuple(sorted((partly | self.failed).items()))
+
+
+class Sync:
+    """Brings a store in line with a vault; every method blocks and is for worker threads."""
+
+    def __init__(self, vault: "Vault", config: "ReMeConfig", tokenizer: "Tokenizer", store: Store) -> None:
+        self._vault, self._config, self._tokenizer, self.store = vault, config, tokenizer, store
+        self._ignore = tuple(dict.fromkeys((*vault.ignore, *config.ignore)))
+        self.progress = Progress()
+        self.passes = 0  # how many files have been read into terms
+        self.restamped = 0  # how many known files only have new times since the index was stored
+
+    def scan(self, *, every: bool = False, stop: Callable[[], bool] = lambda: False) -> IndexReport:
+        """Look at every file; ``every`` proves each by its bytes, whatever size and time say."""
+        started = time.perf_counter()
+        counts = Counts()
+        files = list(self._listed())
+        self.progress = Progress(total=len(files))
+        seen = {path for path, _ in files}
+        bulk = len(files) > len(self.store.corpus.files) + 500
+        for path, status in files:
+            if stop():
+                return self._report(counts, started)
+            self._check(path, status, counts, every)
+            with self.store.lock:
+                self.store.corpus.tidy(bulk=bulk)
+            self.progress.done += 1
+        with self.store.lock:
+            for path in [path for path in self.store.corpus.files if path not in seen]:
+                self._forget(path, counts)
+            for path in [path for path in self.store.failed if path not in seen]:
+                del self.store.failed[path]
+            self.store.corpus.tidy()
+        return self._report(counts, started)
+
+    def check(self, paths: Iterable[str]) -> IndexReport:
+        """Look at some files by their bytes; a path that the index does not hold files of is passed over."""
+        started = time.perf_counter()
+        counts = Counts()
+        for path in dict.fromkeys(map(self._own_name, paths)):
+            if is_indexed(path) and not is_ignored(path, self._ignore):
+                self._check(path, None, counts, True)
+            elif path in self.store.corpus.files:
+                with self.store.lock:
+                    self._forget(path, counts)
+        with self.store.lock:
+            self.store.corpus.tidy()
+        return self._report(counts, started)
+
+    def _own_name(self, path: str) -> str:
+        """A path without symlinks: what lies behind one is indexed under its own name, as in a scan."""
+        root = os.path.realpath(self._vault.root)
+        real = os.path.realpath(os.path.join(root, path))
+        return os.path.relpath(real, root).replace(os.sep, "/") if real.startswith(root + os.sep) else path
+
+    def _listed(self) -> Iterable[tuple[str, os.stat_result]]:
+        for path, status in iter_files(self._vault.root, suffixes=RESOURCES, extra_globs=self._ignore):
+            if is_indexed(path):
+                yield path, status
+
+    def _report(self, counts: Counts, started: float) -> IndexReport:
+        return IndexReport(
+            added=counts.added,
+            changed=counts.changed,
+            removed=counts.removed,
+            unchanged=counts.unchanged,
+            failed=self.store.faults(),
+            seconds=time.perf_counter() - started,
+        )
+
+    def _check(self, path: str, status: os.stat_result | None, counts: Counts, by_bytes: bool) -> None:
+        known = self.store.corpus.files.get(path)
+        if known is not None and status is not None and not by_bytes and _looks_same(known, status):
+            counts.unchanged += 1
+            return
+        if status is not None and status.st_size > MAX_FILE_BYTES:
+            self._fail(path, _too_large(status.st_size), counts)
+            return
+        checked = time.time_ns()
+        try:
+            with self._vault.storage.opened(path) as (descriptor, status):
+                if status.st_size > MAX_FILE_BYTES:
+                    self._fail(path, _too_large(status.st_size), counts)
+                    return
+                data = read_all(descriptor, status.st_size)
+        except NoteNotFound:
+            with self.store.lock:
+                self._forget(path, counts)
+                self.store.failed.pop(path, None)
+            return
+        except (ReMeError, OSError) as error:
+            self._fail(path, f"cannot be read: {error}", counts)
+            return
+        try:
+            self._take(path, data, status, checked, counts)
+        except Exception as error:  # one file must never keep the others from being found
+            log.exception("%s could not be indexed", path)
+            self._fail(path, f"could not be indexed ({type(error).__name__}: {error})", counts)
+
+    def _take(self, path: str, data: bytes, status: os.stat_result, checked: int, counts: Counts) -> None:
+        times = (status.st_mtime_ns, status.st_ctime_ns, checked)
+        with self.store.lock:
+            known = self.store.corpus.files.get(path)
+            before = (known.digest, known.size, known.lines, known.fault) if known is not None else None
+        if before is not None and before[0] == hashlib.sha256(data).hexdigest():
+            with self.store.lock:
+                if known is not None and known.checked <= checked:
+                    self.restamped += (known.mtime, known.ctime) != times[:2]
+                    known.mtime, known.ctime, known.checked = times
+                self.store.failed.pop(path, None)
+            counts.unchanged += 1
+            return
+        self.passes += 1
+        if before is not None and path.startswith(JOURNALS) and self._extend(path, data, before, times):
+            counts.changed += 1
+            return
+        entry, units = read_entries(
+            path, data, self._tokenizer, chunk_chars=self._config.chunk_chars, embed_toc=self._config.embed_toc
+        )
+        entry.mtime, entry.ctime, entry.checked = times
+        with self.store.lock:
+            known = self.store.corpus.files.get(path)
+            if known is not None and known.checked > checked:
+                return  # another thread has read it later
+            self._put(entry, units)
+            self.store.failed.pop(path, None)
+        if before is None:
+            counts.added += 1
+        else:
+            counts.changed += 1
+
+    def _extend(self, path: str, data: bytes, before: tuple[str, int, int, str], times: tuple[int, int, int]) -> bool:
+        """Add a journal's new lines; False when it did not only grow by whole lines."""
+        digest, size, lines, fault = before
+        if fault or size == 0 or len(data) <= size or data[size - 1] != 0x0A:
+            return False
+        running = hashlib.sha256(data[:size])
+        if running.hexdigest() != digest:
+            return False
+        running.update(data[size:])
+        more = read_more(path, data[size:], self._tokenizer, base=size, first_line=lines + 1)
+        if more is None:
+            return False
+        with self.store.lock:
+            known = self.store.corpus.files.get(path)
+            if known is None or known.digest != digest:
+                return False
+            self.store.corpus.extend(path, more)
+            known.size, known.digest = len(data), running.hexdigest()
+            known.lines = lines + data.count(b"\n", size)
+            known.mtime, known.ctime, known.checked = times
+        return True
+
+    def _put(self, entry: FileEntry, units: list[UnitEntry]) -> None:
+        self.store.corpus.put(entry, units)
+        self.store.graph.set_file(entry.path, entry.links, (entry.title, *entry.aliases))
+
+    def _forget(self, path: str, counts: Counts) -> None:
+        if self.store.corpus.remove(path):
+            self.store.graph.remove_file(path)
+            counts.removed += 1
+
+    def _fail(self, path: str, reason: str, counts: Counts) -> None:
+        with self.store.lock:
+            self._forget(path, counts)
+            self.store.failed[path] = reason
+
+
+def _looks_same(known: FileEntry, status: os.stat_result) -> bool:
+    same = (known.size, known.mtime, known.ctime) == (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return same and max(known.mtime, known.ctime) < known.checked - GRAIN_NS
+
+
+def _too_large(size: int) -> str:
+    return f"{size / 1_048_576:.0f} MB; files over {MAX_FILE_BYTES >> 20} MB are not indexed"
