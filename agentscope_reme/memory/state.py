@@ -2,8 +2,8 @@
 
 The shape is that of AgentScope's ``InMemoryMemory`` (``content`` as ``[message, marks]`` pairs,
 ``_compressed_summary``) with one more key, ``reme``, which the stock class ignores. Older shapes load: a flat list of
-messages, marks missing, no summary. What has the wrong type raises one :class:`~agentscope_reme.errors.StateError` that names the key, before
-anything is changed.
+messages, marks missing, no summary. What has the wrong type raises one :class:`~agentscope_reme.errors.StateError`
+that names the key, before anything is changed.
 """
 
 from collections.abc import Iterable, Sequence

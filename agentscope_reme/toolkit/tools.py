@@ -6,6 +6,7 @@ unchecked, so each is coerced. Nothing raises: what went wrong is the result, as
 
 import asyncio
 import functools
+import inspect
 import json
 import logging
 from collections.abc import Awaitable, Callable
@@ -36,8 +37,15 @@ def _said(text: str) -> ToolResponse:
 def _spoken(tool: Callable[..., Awaitable[str]]) -> Callable[..., Awaitable[ToolResponse]]:
     """Make a tool of a method that returns text: errors become sentences, a cancellation passes through."""
 
+    signature = inspect.signature(tool)
+
     @functools.wraps(tool)
     async def speak(*args: Any, **kwargs: Any) -> ToolResponse:
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            takes = ", ".join(list(signature.parameters)[1:])
+            return _said(f"Error: {tool.__name__}: {error}. It takes: {takes}. Nothing was done.")
         try:
             return _said(await tool(*args, **kwargs))
         except asyncio.CancelledError:
