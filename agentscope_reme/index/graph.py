@@ -1,55 +1,178 @@
 """Which note links to which: out- and in-links, links that lead nowhere, and walks of a bounded size."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
+from unicodedata import normalize
 
 from ..models import FileLink
+from ..vault.link_target import LinkIndex, LinkRule, Resolution, is_attachment, resolve
 
 Direction = Literal["out", "in", "both"]
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link and the file it leads to; ``target`` is None while it leads nowhere or to more than one file."""
+    """A link and what it stands for; ``target`` is the file it leads to, None when it leads to none."""
 
     link: FileLink
-    target: str | None
+    resolution: Resolution
+
+    @property
+    def target(self) -> str | None:
+        """The vault-relative path of the file, also for a link to a place in the same note."""
+        return self.resolution.path
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A file met on a walk: how many links away, and over which edge it was first met (None at the start)."""
+    """A file met on a walk: how many links away, and over which edge it was first met (None at the start).
+
+    ``path`` may be a file that does not exist yet: a walk ends there.
+    """
 
     path: str
     depth: int
     edge: Edge | None = None
+    exists: bool = True
 
 
 class LinkGraph:
-    """The links of a vault, kept up to date file by file."""
+    """The links of a vault, kept up to date file by file; the answers depend on the files alone, not on their order.
 
-    def __init__(self, rule: Literal["literal", "obsidian"] = "literal") -> None:
-        self.rule = rule
+    Links are kept as they are written and looked up when asked, so that a new, moved or removed file changes what
+    others' links stand for without touching them.
+    """
+
+    def __init__(self, rule: LinkRule = "literal") -> None:
+        self.rule: LinkRule = rule
+        self._index = LinkIndex()
+        self._links: dict[str, tuple[FileLink, ...]] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
+        # How often each file uses a target, by the target's text; and those texts by what any spelling of them shares.
+        self._sources: dict[str, dict[str, int]] = {}
+        self._targets: dict[str, set[str]] = {}
+
+    def __len__(self) -> int:
+        return len(self._links)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._links
 
     def set_file(self, path: str, links: Sequence[FileLink] = (), names: Iterable[str] = ()) -> None:
-        """Add a file or replace what is known of it. ``names`` are its title and aliases."""
+        """Add a file or replace what is known of it. ``names`` are its title, name and aliases."""
+        self._forget_links(path)
+        self._names[path] = tuple(names)
+        self._index.add(path, self._names[path])
+        self._links[path] = tuple(links)
+        for link in links:
+            if link.target_path:
+                sources = self._sources.setdefault(link.target_path, {})
+                sources[path] = sources.get(path, 0) + 1
+                self._targets.setdefault(_key(link.target_path), set()).add(link.target_path)
 
     def remove_file(self, path: str) -> None:
         """Forget a file; links to it become unresolved. An unknown path is no error."""
+        self._forget_links(path)
+        self._index.remove(path)
+        self._links.pop(path, None)
+        self._names.pop(path, None)
+
+    def resolve(self, target: str, source: str = "", rule: LinkRule | None = None) -> Resolution:
+        """What a target stands for, by the graph's rule or another."""
+        return resolve(target, self._index, rule or self.rule, source)
 
     def outlinks(self, path: str) -> tuple[Edge, ...]:
-        """The file's links in file order."""
-        return ()
+        """The file's links in file order; a link to a place in the file itself is none."""
+        return tuple(
+            Edge(link, self.resolve(link.target_path, path)) for link in self._links.get(path, ()) if link.target_path
+        )
 
-    def inlinks(self, path: str) -> tuple[Edge, ...]:
-        """Links of other files that lead to ``path``, by source path and line."""
-        return ()
+    def inlinks(self, path: str, rule: LinkRule | None = None) -> tuple[Edge, ...]:
+        """Links of other files that lead to ``path``, by source path and line. ``rule`` may ask by the other rule."""
+        edges = []
+        for target, sources in self._leading_to(path, rule or self.rule):
+            for source in sources:
+                if source == path:
+                    continue
+                resolution = self.resolve(target, source, rule)
+                edges += [Edge(link, resolution) for link in self._links[source] if link.target_path == target]
+        return tuple(sorted(edges, key=_place))
 
     def unresolved(self) -> tuple[Edge, ...]:
-        """Links that lead to no file, by source path and line."""
-        return ()
+        """Links that lead to no file: missing, ambiguous or outside the vault, by source path and line.
+
+        Addresses on the web are no such links, and neither are pictures and other attachments, which are not indexed.
+        """
+        found = []
+        for target, sources in self._sources.items():
+            resolution = self.resolve(target)
+            missing = resolution.kind in ("ambiguous", "outside")
+            if missing or (resolution.kind == "unresolved" and not is_attachment(target)):
+                for source in sources:
+                    found += [Edge(link, resolution) for link in self._links[source] if link.target_path == target]
+        return tuple(sorted(found, key=_place))
 
     def traverse(self, path: str, depth: int = 1, direction: Direction = "both", limit: int = 100) -> tuple[Step, ...]:
-        """Files within ``depth`` links of ``path``, nearest first, at most ``limit`` beside the start."""
-        return ()
+        """Files within ``depth`` links of ``path``, nearest first, at most ``limit`` beside the start.
+
+        At equal distance: links out in file order, then links in by source path. Each file is met once. The start is
+        the first step; an unknown path gives none.
+        """
+        if path not in self._links:
+            return ()
+        steps = [Step(path, 0)]
+        met = {path}
+        for step in steps:
+            if step.depth >= depth or not step.exists:
+                continue
+            for neighbour, edge in self._neighbours(step.path, direction):
+                if neighbour in met:
+                    continue
+                if len(steps) > limit:
+                    return tuple(steps)
+                met.add(neighbour)
+                steps.append(Step(neighbour, step.depth + 1, edge, neighbour in self._links))
+        return tuple(steps)
+
+    def _neighbours(self, path: str, direction: Direction) -> Iterator[tuple[str, Edge]]:
+        if direction in ("out", "both"):
+            for edge in self.outlinks(path):
+                if edge.target is not None:
+                    yield edge.target, edge
+                elif edge.resolution.kind == "unresolved":
+                    yield edge.link.target_path, edge
+        if direction in ("in", "both"):
+            for edge in self.inlinks(path):
+                yield edge.link.source_path, edge
+
+    def _leading_to(self, path: str, rule: LinkRule) -> Iterator[tuple[str, dict[str, int]]]:
+        """Target texts that stand for a file, and the files that use them."""
+        for key in dict.fromkeys(map(_key, (path, *self._names.get(path, ())))):
+            for target in self._targets.get(key, ()):
+                if self.resolve(target, rule=rule).path == path:
+                    yield target, self._sources[target]
+
+    def _forget_links(self, path: str) -> None:
+        for link in self._links.get(path, ()):
+            sources = self._sources.get(link.target_path)
+            if sources is None or path not in sources:
+                continue
+            sources[path] -= 1
+            if not sources[path]:
+                del sources[path]
+            if not sources:
+                del self._sources[link.target_path]
+                targets = self._targets[_key(link.target_path)]
+                targets.discard(link.target_path)
+                if not targets:
+                    del self._targets[_key(link.target_path)]
+
+
+def _key(target: str) -> str:
+    """What every spelling of a target has in common: its last part, whatever its case and with or without ``.md``."""
+    return normalize("NFC", target).casefold().rpartition("/")[2].removesuffix(".md").strip()
+
+
+def _place(edge: Edge) -> tuple[str, int, str]:
+    return edge.link.source_path, edge.link.line, edge.link.target_path

@@ -1,0 +1,132 @@
+"""The journal of a conversation as turns: one message a line, with its speaker, its day and the text that was said."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from .note_fields import day_of
+from .passages import Lines, Passage
+
+# Longest tool result that is searched, in characters; the whole of it lies in its own file.
+LONGEST_RESULT = 2_000
+_LONGEST_ARGUMENTS = 200
+# Recalled text and framework hints are no part of what was said.
+_INJECTED_MARKS = frozenset({"recall", "hint"})
+_INJECTED_NAMES = frozenset({"long_term_memory"})
+_TIME_KEYS = ("timestamp", "created_at", "time_created", "createdAt", "timeCreated", "created_time")
+_MESSAGE_START = re.compile(r'\s*\{.*"(?:msg|role|content)"')
+_MEDIA = frozenset({"image", "audio", "video", "image_url", "input_audio"})
+
+
+def is_journal(path: str) -> bool:
+    """Whether a file is a journal by its place: ``session/dialog/``, or ``dialog/`` of an older vault."""
+    return path.endswith(".jsonl") and "dialog" in path.split("/")[:-1]
+
+
+def read_turns(lines: Lines) -> Iterator[Passage]:
+    """A passage for each line that is a message with text; other lines, also damaged ones, are passed over."""
+    for number, row in enumerate(lines.rows):
+        record = _record(row)
+        if record is None:
+            continue
+        message = record.get("msg") if isinstance(record.get("msg"), dict) else record
+        assert isinstance(message, dict)
+        if _is_injected(message, record.get("marks")):
+            continue
+        text = message_text(message.get("content")).strip()
+        if text:
+            speaker = message.get("name") or message.get("role") or ""
+            start = lines.starts[number]
+            yield Passage(start, start + len(row), speaker=str(speaker).strip(), date=message_day(message), text=text)
+
+
+def message_text(content: Any) -> str:
+    """What was said in a message: text, calls in short, the ends of long results, ``[image]`` for media."""
+    from ..vault.encoding import clean_text
+
+    if isinstance(content, dict):
+        content = [content]
+    if not isinstance(content, list):
+        return clean_text(content) if isinstance(content, str) else ""
+    return clean_text("\n".join(part for block in content if (part := _block_text(block))))
+
+
+def message_day(message: dict[str, Any]) -> str:
+    """The day of a message's own time, "" when it has none."""
+    metadata = message.get("metadata")
+    for holder in (message, metadata if isinstance(metadata, dict) else {}):
+        for key in _TIME_KEYS:
+            if day := _day(holder.get(key)):
+                return day
+    return ""
+
+
+def is_message(row: str) -> bool:
+    """Whether a line of JSON is a message."""
+    record = _record(row)
+    return record is not None and ("msg" in record or ("role" in record and "content" in record))
+
+
+def _record(row: str) -> dict[str, Any] | None:
+    if not _MESSAGE_START.match(row):
+        return None
+    try:
+        record = json.loads(row)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _is_injected(message: dict[str, Any], marks: Any) -> bool:
+    named = marks if isinstance(marks, list) else [marks]
+    return message.get("name") in _INJECTED_NAMES or any(
+        mark in _INJECTED_MARKS for mark in named if isinstance(mark, str)
+    )
+
+
+def _block_text(block: Any) -> str:
+    if isinstance(block, str):
+        return block
+    if not isinstance(block, dict):
+        return ""
+    kind = block.get("type")
+    if kind == "text":
+        text = block.get("text")
+        return _stored(text) if isinstance(text, dict) else str(text or "")
+    if kind == "tool_use":
+        arguments = block.get("input")
+        written = json.dumps(arguments, ensure_ascii=False, default=str) if arguments else ""
+        return f"{block.get('name') or 'tool'}({_ends(written.strip('{}'), _LONGEST_ARGUMENTS)})"
+    if kind == "tool_result":
+        output = block.get("output")
+        inner = _stored(output) if isinstance(output, dict) and "$file" in output else message_text(output)
+        return _ends(inner, LONGEST_RESULT)
+    return (
+        f"[{str(kind).split('_')[-1] if kind in ('input_audio',) else str(kind).split('_')[0]}]"
+        if kind in _MEDIA
+        else ""
+    )
+
+
+def _stored(pointer: dict[str, Any]) -> str:
+    """Where a text that was moved out of the message lies."""
+    return f"[stored in {pointer['$file']}]" if isinstance(pointer.get("$file"), str) else ""
+
+
+def _ends(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    half = limit // 2 - 2
+    return f"{text[:half]} … {text[-half:]}"
+
+
+def _day(value: Any) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            # Milliseconds since 1970 have thirteen digits, seconds ten.
+            return datetime.fromtimestamp(value / 1000 if abs(value) > 1e11 else value, UTC).date().isoformat()
+        except (OverflowError, OSError, ValueError):
+            return ""
+    return day_of(value)

@@ -1,0 +1,172 @@
+"""A Markdown note as passages: sections by headings, and in them paragraphs, list items, table rows and code."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from .markdown_blocks import Block, read_blocks
+from .passages import LONGEST_ROWS, Lines, Passage, divided, grouped, marked
+from .speakers import speaker_names, speaker_of, turn_rows
+
+# Short items of one list are scored together.
+_SHORT_ITEM = 80
+_SHORT_ITEMS = 240
+_LONGEST_HEADER = 300
+
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+|$)")
+_CLOSING = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
+_BLOCK_ID = re.compile(r"\s+(?:\^[\w-]+|\{#[^}]*\})\s*$")
+_LINK = re.compile(r"!?\[\[(?:[^\]|\n]*\|)?([^\]\n]*)\]\]|!?\[([^\]\n]*)\]\([^)\n]*\)")
+_EMPHASIS = re.compile(r"(?<![^\W_])(?:\*{1,3}|_{1,3}|`+|~~|==)(?=\S)|(?<=\S)(?:\*{1,3}|_{1,3}|`+|~~|==)(?![^\W_])")
+# Marks of generated parts are for programs.
+_MARKER = re.compile(r"\s*<!--\s*reme:[^>]*-->\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The passages of a note in order, its headings, and the heading it opens with ("" when it opens otherwise)."""
+
+    passages: list[Passage]
+    headings: list[str]
+    first_heading: str
+
+
+def read_note(lines: Lines, limit: int) -> Note:
+    """Take a Markdown body apart; no passage is longer than ``limit`` characters."""
+    blocks = read_blocks(lines.rows)
+    names = speaker_names(["\n".join(lines.rows[b.begin : b.end]) for b in blocks if b.kind in ("paragraph", "item")])
+    reader = _Reader(lines, limit, names)
+    for position, block in enumerate(blocks):
+        if block.kind == "heading" and block.top:
+            reader.open_section(block, empty=_is_empty(blocks, position))
+            if position == 0:
+                reader.first_heading = reader.path[-1] if reader.path else ""
+        else:
+            reader.add(block)
+    reader.close_items()
+    return Note(reader.passages, reader.headings, reader.first_heading)
+
+
+def heading_text(row: str) -> str:
+    """A heading's words without its marks, links and emphasis."""
+    text = _CLOSING.sub("", _HEADING.sub("", row.strip("\r\n"), count=1))
+    text = _LINK.sub(lambda match: match.group(1) or match.group(2) or "", _BLOCK_ID.sub("", text))
+    return " ".join(_EMPHASIS.sub("", text).split())
+
+
+def _is_empty(blocks: list[Block], position: int) -> bool:
+    """Whether a heading has neither text nor a deeper heading below it."""
+    following = blocks[position + 1] if position + 1 < len(blocks) else None
+    if following is not None and following.kind == "rule":
+        return _is_empty([blocks[position], *blocks[position + 2 : position + 4]], 0)
+    return following is None or (
+        following.kind == "heading" and following.top and following.level <= blocks[position].level
+    )
+
+
+class _Reader:
+    """Where the reading of a note stands: the open section, and list items that may still be joined."""
+
+    def __init__(self, lines: Lines, limit: int, names: frozenset[str]) -> None:
+        self.passages: list[Passage] = []
+        self.headings: list[str] = []
+        self.first_heading = ""
+        self.path: tuple[str, ...] = ()
+        self._lines = lines
+        self._limit = limit
+        self._names = names
+        self._levels: list[tuple[int, str]] = []
+        self._section = 0
+        self._section_start = -1
+        self._items: list[Passage] = []
+
+    def open_section(self, block: Block, *, empty: bool) -> None:
+        """Begin the section of a heading; one without any content is a passage of its own."""
+        self.close_items()
+        rows = self._lines.rows[block.begin : block.end]
+        while rows and not rows[-1].strip():
+            rows.pop()
+        text = heading_text(
+            rows[0] if len(rows) == 1 or _HEADING.match(rows[0]) else " ".join(map(str.strip, rows[:-1]))
+        )
+        self._levels = [entry for entry in self._levels if entry[0] < block.level]
+        if text:
+            self._levels.append((block.level, text))
+            self.headings.append(text)
+        self.path = tuple(name for _, name in self._levels)
+        self._section += 1
+        span = self._lines.span(block.begin, block.end)
+        self._section_start = span[0] if span else -1
+        if empty and text and span:
+            self.passages.extend(divided(self._lines.text, replace(self._passage(*span), head=True), self._limit))
+
+    def add(self, block: Block) -> None:
+        """Add a block's passages to the open section."""
+        span = self._lines.span(block.begin, block.end)
+        if span is None or block.kind == "rule":
+            return
+        text = self._lines.text
+        if block.kind == "item":
+            self._add_item(self._passage(*span))
+            return
+        self.close_items()
+        if block.kind == "table":
+            self.passages.extend(self._table(block))
+        elif block.kind == "code":
+            self.passages.extend(divided(text, self._passage(*span), min(self._limit, LONGEST_ROWS)))
+        elif block.kind != "html" or not _MARKER.fullmatch(text, *span):
+            for passage in self._turns(block):
+                self.passages.extend(divided(text, passage, self._limit))
+
+    def close_items(self) -> None:
+        """Pass on the list items read so far, short neighbours joined."""
+        items, self._items = self._items, []
+        if not items:
+            return
+        sizes = [
+            size if (size := item.stop - item.start) <= _SHORT_ITEM and not item.speaker else _SHORT_ITEMS + 1
+            for item in items
+        ]
+        for begin, end in grouped(sizes, _SHORT_ITEMS):
+            self.passages.extend(
+                divided(self._lines.text, replace(items[begin], stop=items[end - 1].stop), self._limit)
+            )
+
+    def _passage(self, start: int, stop: int) -> Passage:
+        return Passage(start, stop, self.path, self._section, self._section_start)
+
+    def _add_item(self, passage: Passage) -> None:
+        speaker = speaker_of(self._lines.text[passage.start : passage.stop], self._names)
+        self._items.append(replace(passage, speaker=speaker) if speaker else passage)
+
+    def _turns(self, block: Block) -> Iterator[Passage]:
+        """A paragraph, or its turns when it is several people's talk line by line."""
+        rows = self._lines.rows[block.begin : block.end]
+        starts = turn_rows(rows, self._names) if block.kind == "paragraph" and len(rows) > 1 else []
+        cuts = sorted({0, *starts, len(rows)})
+        for begin, end in pairwise(cuts):
+            span = self._lines.span(block.begin + begin, block.begin + end)
+            if span:
+                speaker = speaker_of(self._lines.text[span[0] : span[1]], self._names)
+                yield replace(self._passage(*span), speaker=speaker)
+
+    def _table(self, block: Block) -> list[Passage]:
+        """Rows a few at a time; each piece but the first has the heading rows as its context."""
+        lines = self._lines
+        header = "\n".join(row.strip() for row in lines.rows[block.begin : block.begin + 2])[:_LONGEST_HEADER]
+        sizes = [len(row) + 1 for row in lines.rows[block.begin : block.end]]
+        if len(sizes) > 2:
+            # The heading rows stay with the first row below them.
+            sizes[:3] = [0, 0, sum(sizes[:3])]
+        parts: list[Passage] = []
+        for begin, end in grouped(sizes, min(self._limit, LONGEST_ROWS)):
+            span = lines.span(block.begin + begin, block.begin + end)
+            if span is None:
+                continue
+            passage = replace(self._passage(*span), context="" if begin == 0 else header)
+            pieces = divided(lines.text, replace(passage, context=""), self._limit)
+            parts.extend(
+                replace(piece, context=header if begin or number else "") for number, piece in enumerate(pieces)
+            )
+        return marked(parts)

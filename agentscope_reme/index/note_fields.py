@@ -1,0 +1,89 @@
+"""What a file's name and front matter say about it: title, date, description, tags, aliases."""
+
+import re
+from datetime import date
+from pathlib import PurePosixPath
+from typing import Any
+
+from ..models import FileFrontMatter
+from .dates import find_dates
+
+# Obsidian's names for it come last: "date created" is what its plugins write.
+_DATE_KEYS = ("date", "day", "created", "created_at", "date created")
+_PATH_DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
+_INLINE_TAG = re.compile(r"(?<![\w#/&\[(])#([^\W\d][\w/-]*)")
+_MOST_TAGS = 200
+
+
+def title_of(path: str, front: FileFrontMatter, first_heading: str) -> str:
+    """``title`` or ``name`` of the front matter, else the heading a note opens with, else the file's name."""
+    from ..vault.frontmatter import text_of
+
+    for key in ("title", "name"):
+        if title := text_of(front.data.get(key)).strip():
+            return title
+    return first_heading or PurePosixPath(path).stem
+
+
+def date_of(path: str, front: FileFrontMatter) -> str:
+    """``YYYY-MM-DD`` a note is about, "" if nothing says so.
+
+    ``date`` in the front matter, a day in the path (the innermost), then the day it was created.
+    """
+    given = _front_date(front, _DATE_KEYS[:2])
+    return given or path_date(path) or _front_date(front, _DATE_KEYS[2:])
+
+
+def path_date(path: str) -> str:
+    """The day named by a folder or by the file, in any notation, the innermost first; "" without one."""
+    for part in reversed(PurePosixPath(path).with_suffix("").parts):
+        days = [mention.first for mention in find_dates(part) if mention.grain == "day" and mention.first]
+        if days:
+            return days[-1]
+    return ""
+
+
+def description_of(front: FileFrontMatter) -> str:
+    """``description`` or ``summary`` of the front matter."""
+    from ..vault.frontmatter import text_of
+
+    return (text_of(front.data.get("description")) or text_of(front.data.get("summary"))).strip()
+
+
+def aliases_of(front: FileFrontMatter) -> tuple[str, ...]:
+    """``aliases`` and ``alias`` of the front matter, a list or one text."""
+    from ..vault.frontmatter import text_list
+
+    return tuple(dict.fromkeys((*text_list(front, "aliases"), *text_list(front, "alias"))))
+
+
+def tags_of(front: FileFrontMatter, prose: list[str]) -> tuple[str, ...]:
+    """Tags of the front matter, then ``#tags`` in the text, without their ``#``."""
+    from ..vault.frontmatter import text_list
+
+    tags = dict.fromkeys((*text_list(front, "tags"), *text_list(front, "tag")))
+    for text in prose:
+        if "#" in text:
+            tags.update(dict.fromkeys(match.group(1).rstrip("/-") for match in _INLINE_TAG.finditer(text)))
+            if len(tags) > _MOST_TAGS:
+                break
+    return tuple(tags)[:_MOST_TAGS]
+
+
+def _front_date(front: FileFrontMatter, keys: tuple[str, ...]) -> str:
+    for key in keys:
+        if day := day_of(front.data.get(key)):
+            return day
+    return ""
+
+
+def day_of(value: Any) -> str:
+    """The day of a date, a time or a text that begins with one, as ``YYYY-MM-DD``; "" for anything else."""
+    if isinstance(value, date):
+        return value.isoformat()[:10]
+    if isinstance(value, str):
+        if _PATH_DATE.match(value):
+            value = value[:10]
+        days = [mention.first for mention in find_dates(value[:64]) if mention.grain == "day" and mention.first]
+        return days[0] if days else ""
+    return ""

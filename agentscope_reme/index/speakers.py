@@ -1,0 +1,85 @@
+"""Who is speaking in a written dialogue: ``**Name**: text`` and ``Name: text``, also with a time, also in a list."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+_LEAD = r"[ \t>]*(?:[-*+][ \t]+|\d{1,4}[.)][ \t]+)?(?:\[[ xX]\][ \t]+)?"
+_TIME = r"(?:[\[(（]?(?:\d{4}-\d\d-\d\d[ T])?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?[\])）]?[ \t]*(?:[-–—·][ \t]*)?)"
+_NAME = r"[^*_:：\n]{1,40}"
+_BOLD = re.compile(
+    rf"{_LEAD}{_TIME}?"
+    rf"(?:(\*\*|__)(?P<outer>{_NAME})\1[ \t]*{_TIME}?[:：]|(\*\*|__)(?P<inner>{_NAME})[:：]\3)(?=\s*\S)"
+)
+_PLAIN = re.compile(
+    rf"{_LEAD}{_TIME}?(?P<name>[^\W\d_][^\W_]*(?:[ .'’·-][^\W_]+){{0,2}})[ \t]*{_TIME}?[:：](?=[ \t]|[^\x00-\x7f])"
+)
+_LONGEST_PLAIN = 30
+_LONGEST_CHINESE = 10
+
+# Names of roles, which speak wherever they stand.
+_ROLE_WORDS = "user assistant system human ai agent bot me 用户 助手 系统 机器人 我"
+_ROLES = frozenset(_ROLE_WORDS.split())
+# Labels of a line, not names.
+_LABEL_WORDS = """
+note notes warning tip tips todo example examples ps http https file mailto input output result results error
+date time place location status summary title name tags tag created updated source links link see author
+goal progress question answer step steps option cause symptom fix usage default type key value total
+注 注意 注释 提示 警告 例如 比如 例 示例 问题 答案 回答 问 答 时间 日期 地点 状态 标题 标签 来源 作者 总结 结论 目标 备注
+说明 步骤 参考 链接 原因
+"""
+_LABELS = frozenset(_LABEL_WORDS.split())
+
+
+def speaker_of(paragraph: str, names: Iterable[str] = ()) -> str:
+    """The speaker at the start of a paragraph, "" if there is none. Plain names count when they are among ``names``."""
+    if ":" not in paragraph and "：" not in paragraph:
+        return ""
+    if match := _BOLD.match(paragraph):
+        name = (match["outer"] or match["inner"]).strip()
+        return "" if name.casefold() in _LABELS else name
+    match = _PLAIN.match(paragraph)
+    if match and (match["name"] in names or match["name"].casefold() in _ROLES):
+        return match["name"]
+    return ""
+
+
+def speaker_names(paragraphs: Sequence[str]) -> frozenset[str]:
+    """Names that open enough lines of a text to be speakers of a dialogue and not labels.
+
+    A plain ``Name:`` is a speaker where such names open at least a third of all lines, and one comes back: twice beside
+    another name, or three times alone.
+    """
+    counts: Counter[str] = Counter()
+    lines = 0
+    for paragraph in paragraphs:
+        if ":" not in paragraph and "：" not in paragraph:
+            lines += 1
+            continue
+        for line in paragraph.split("\n"):
+            lines += 1
+            match = _PLAIN.match(line)
+            if match and _is_name(match["name"]):
+                counts[match["name"]] += 1
+    often = {name for name, count in counts.items() if count > 1}
+    if not often or (len(counts) == 1 and counts.total() < 3):
+        return frozenset()
+    # Where one name comes back, a name that stands there once belongs to the talk as well.
+    names = counts.keys() if len(counts) > 1 else often
+    if sum(counts[name] for name in names) * 3 < lines:
+        return frozenset()
+    return frozenset(names)
+
+
+def _is_name(name: str) -> bool:
+    if name.casefold() in _LABELS or len(name) > _LONGEST_PLAIN:
+        return False
+    if name.isascii():
+        return name[0].isupper() or name.casefold() in _ROLES
+    return len(name) <= _LONGEST_CHINESE or name[0].isupper()
+
+
+def turn_rows(rows: Sequence[str], names: Iterable[str] = ()) -> list[int]:
+    """Indices of the rows of one paragraph that begin a turn, if it holds several; empty otherwise."""
+    found = [index for index, row in enumerate(rows) if speaker_of(row, names)]
+    return found if len(found) > 1 else []
