@@ -15,10 +15,11 @@ async def version(reme: "ReMe") -> str:
 
 
 async def status(reme: "ReMe") -> Status:
-    """What is on, what is stale and what has failed, for the vault and its index. Changes nothing."""
+    """What is indexed, what is on and what has failed. Brings the index up to date first; no note is changed."""
     root = reme.vault.root
     if not root.is_dir():
         return Status(version=__version__, vault=str(root), exists=False)
+    await reme.index.sync()
     return Status(version=__version__, vault=str(root), exists=True, index=dict(reme.index.status()))
 
 

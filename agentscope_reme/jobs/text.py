@@ -127,10 +127,18 @@ def _status(status: Status) -> str:
     if not status.exists:
         rows.append(("state", "not there yet; the first write makes it"))
     for name, value in status.index.items():
+        if value in ("", None):
+            continue
         if isinstance(value, list | tuple):
             rows.append((name, str(len(value))))
             rows += [("", " ".join(map(str, item)) if isinstance(item, list | tuple) else str(item)) for item in value]
         else:
-            rows.append((name, f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)))
+            rows.append((name, _said(value)))
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)

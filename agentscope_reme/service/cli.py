@@ -47,9 +47,16 @@ def make_app() -> typer.Typer:
     )
     app.callback()(_global_options)
     for job in jobs().values():
-        app.command(job.name, help=job.description)(_command(job))
+        app.command(job.name, help=job.description, context_settings=_settings(job))(_command(job))
     app.command("demo")(demo)
     return app
+
+
+def _settings(job: Job) -> dict[str, Any]:
+    """A text that begins with a dash, as every list item does, is a text: such a command has no short options."""
+    if any(parameter.long_text for parameter in job.parameters):
+        return {"ignore_unknown_options": True, "help_option_names": ["--help"]}
+    return {}
 
 
 def _global_options(
@@ -176,3 +183,7 @@ def _print(value: Any, as_json: bool) -> int:
     if shown.remark:
         _say(shown.remark)
     return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -4,13 +4,14 @@ What it can do is small on purpose: tell a question from a statement, find the t
 arguments, and pick from search results the line that shares most with the question.
 """
 
-import itertools
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from ..toolkit.quoting import FILE, RECALLED
 
 NOTICE = {
     "en": "I am the offline model: a small program, not a language model. I note, search, quote and run tools.",
@@ -44,6 +45,8 @@ _STANDS_OUT = re.compile(
 )
 # A citation: a path with a suffix, then a line or a range of lines.
 _SOURCE = re.compile(r"(?P<path>[\w.][^\s\[\]()<>\"'`“”:：]*\.[A-Za-z0-9]+):(?P<start>\d+)(?:-(?P<end>\d+))?")
+_PASSAGE = re.compile(rf'<{RECALLED} source="([^"]+)"[^>]*>(.*?)</{RECALLED}>', re.DOTALL)
+_FILE = re.compile(rf"<{FILE} [^>]*>\n(.*)</{FILE}>", re.DOTALL)
 _STORED = re.compile(r"session/tool_result/[^\s\"'`)>\]]+")
 _LONGEST_QUOTE = 420
 # Fullest first: how much of the best line's score a second quote must reach, and a passage's rank is worth.
@@ -154,24 +157,18 @@ def stored_at(result: str) -> str:
     return found[0].rstrip(".,;:。，；") if found else ""
 
 
+def lines_of_file(result: str) -> list[str]:
+    """The lines of the file that ``read`` returned, empty ones left out; none when there was no such file."""
+    found = _FILE.search(result)
+    return [line for line in found[1].splitlines() if line.strip()] if found else []
+
+
 # --- Search results -----------------------------------------------------------------------------------------------
 
 
 def passages(result: str) -> list[Passage]:
-    """Split what ``memory_search`` returned at its citations; the text after a citation belongs to it."""
-    marks = [mark for mark in _SOURCE.finditer(result) if _heads_a_line(result, mark)]
-    found = []
-    for mark, following in itertools.zip_longest(marks, marks[1:]):
-        end = following.start() if following else len(result)
-        body = result[mark.end() : end]
-        found.append(Passage(mark[0], body.rpartition("\n")[0] if following else body))
-    return found
-
-
-def _heads_a_line(text: str, mark: re.Match[str]) -> bool:
-    """Whether only marks of a list, a heading or a tag stand before the citation: else it is part of a quoted text."""
-    before = text[text.rfind("\n", 0, mark.start()) + 1 : mark.start()]
-    return re.fullmatch(r"[\s#>*\-\[(<`]*(?:\d+[.)\]]\s*)?(?:<?\w+[ =:\"']*)?[\s\[(`*\"']*", before) is not None
+    """The passages that ``memory_search`` returned, each with its source, best first."""
+    return [Passage(source, body.strip()) for source, body in _PASSAGE.findall(result)]
 
 
 def citations(text: str) -> list[str]:

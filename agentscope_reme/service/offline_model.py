@@ -18,8 +18,7 @@ from ..index.tokenizer import Tokenizer
 from . import offline_answers as answers
 
 _SEARCH_TOOL = "memory_search"
-# Tools that put a line into MEMORY.md, in the order of preference.
-_KEEP_TOOLS = ("append", "write")
+_CORE = "MEMORY.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,39 +62,39 @@ class OfflineModel(ChatModelBase):
         return ChatResponse(content=[block])
 
     def _answer(self, turn: _Turn, tools: Sequence[Mapping[str, Any]], position: int) -> TextBlock | ToolUseBlock:
+        call = self._call(turn, tools)
+        if call is not None:
+            return _tool_use(*call, position)
         language = answers.language_of(turn.text)
         if turn.results:
             return _text(self._report(turn, language))
         if answers.asks_about_itself(turn.text):
             return _text(answers.NOTICE[language])
-        call = self._call(turn.text, tools)
-        if call is not None:
-            return _tool_use(*call, position)
         said = answers.acknowledgement(turn.text)
         return _text(f"{said} {answers.NOTICE[language]}" if turn.is_first else said)
 
-    def _call(self, text: str, tools: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, Any]] | None:
-        if asked := answers.tool_asked_for(text, tools):
-            return asked
+    def _call(self, turn: _Turn, tools: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, Any]] | None:
         offered = {tool["function"]["name"] for tool in tools}
-        if fact := answers.fact_to_remember(text):
-            for name in _KEEP_TOOLS:
-                if name in offered:
-                    return name, {"path": "MEMORY.md", "content": f"- {fact}\n"}
-        question = answers.question_in(text)
-        if question and _SEARCH_TOOL in offered:
-            return _SEARCH_TOOL, {"query": question}
-        return None
+        if fact := answers.fact_to_remember(turn.text):
+            return _keeping(fact, turn.results, offered)
+        if turn.results or answers.asks_about_itself(turn.text):
+            return None
+        if asked := answers.tool_asked_for(turn.text, tools):
+            return asked
+        question = answers.question_in(turn.text)
+        return (_SEARCH_TOOL, {"query": question}) if question and _SEARCH_TOOL in offered else None
 
     def _report(self, turn: _Turn, language: str) -> str:
+        if answers.fact_to_remember(turn.text):
+            kept = "记住了。" if language == "zh" else "Kept for good."
+            name, result = turn.results[-1]
+            told = f"{_CORE}: unchanged." if name == "read" else (result.strip().splitlines() or [""])[0]
+            return told if told.startswith("Error") else f"{kept} {told}"
         return "\n\n".join(self._report_one(name, result, turn.text, language) for name, result in turn.results)
 
     def _report_one(self, name: str, result: str, asked: str, language: str) -> str:
         if name == _SEARCH_TOOL:
             return self._quote(answers.question_in(asked) or asked, result, language)
-        if name in _KEEP_TOOLS and answers.fact_to_remember(asked):
-            head = "MEMORY.md: "
-            return head + (result.strip().splitlines() or [""])[0]
         lines = [f"- {line}" for line in answers.what_stands_out(result)]
         stored = answers.stored_at(result)
         if language == "zh":
@@ -111,6 +110,24 @@ class OfflineModel(ChatModelBase):
             return answers.NOTHING_FOUND[language]
         quoted = ["记忆库里写着：" if language == "zh" else "The memory vault says:"]
         return "\n".join([*quoted, *(f"“{line.text}” [{line.source}]" for line in found)])
+
+
+def _keeping(fact: str, results: Sequence[tuple[str, str]], offered: set[str]) -> tuple[str, dict[str, Any]] | None:
+    """The next call on a fact's way into MEMORY.md: append; or read, then write a new note or edit the present one."""
+    line = f"- {fact}"
+    if not results:
+        if "append" in offered:
+            return "append", {"path": _CORE, "content": f"{line}\n"}
+        return ("read", {"path": _CORE}) if {"read", "write", "edit"} <= offered else None
+    name, result = results[-1]
+    if name != "read":
+        return None
+    present = answers.lines_of_file(result)
+    if line in present:
+        return None
+    if not present:
+        return "write", {"path": _CORE, "content": f"{line}\n"}
+    return "edit", {"path": _CORE, "old": present[-1], "new": f"{present[-1]}\n{line}"}
 
 
 def _turn_of(messages: Sequence[Mapping[str, Any]]) -> _Turn:

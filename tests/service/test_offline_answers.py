@@ -3,7 +3,9 @@
 import pytest
 
 from agentscope_reme.index.tokenizer import Tokenizer
+from agentscope_reme.models import NotePage, SearchHit, SearchResult
 from agentscope_reme.service import offline_answers as answers
+from agentscope_reme.toolkit.quoting import page_text, search_text
 
 
 @pytest.mark.parametrize(
@@ -58,20 +60,33 @@ def test_a_tool_is_called_when_its_name_stands_in_the_message(text: str, call: t
     assert answers.tool_asked_for(text, tools) == call
 
 
-RESULT = """status: ok
-
-[1] daily/2026-03-11/movers.md:12-14 (2026-03-11)
-> Change of plan: we booked Brückner because its tail lift takes 1,000 kg.
-> The weather is fine.
-
-[2] session/dialog/s1.jsonl:40-41
-> Wen: Which movers did we book?
-> Remy: The memory vault says: “we booked Adler” [daily/2026-03-10/x.md:3-3]
-> Wen: Adler asks 3,180 and leaves the kiln to us; we go with Adler.
-
-[3] digest/搬家.md:7
-> 搬家日期最后定在 4 月 11 日星期六。
-"""
+RESULT = search_text(
+    SearchResult(
+        "ok",
+        (
+            SearchHit(
+                "daily/2026-03-11/movers.md",
+                12,
+                14,
+                "Change of plan: we booked Brückner because its tail lift takes 1,000 kg.\nThe weather is fine.",
+                0.9,
+                title="Movers",
+                date="2026-03-11",
+            ),
+            SearchHit(
+                "session/dialog/s1.jsonl",
+                40,
+                41,
+                "Wen: Which movers did we book?\n"
+                "Remy: The memory vault says: “we booked Adler” [daily/2026-03-10/x.md:3-3]\n"
+                "Wen: Adler asks 3,180 and leaves the kiln to us; we go with Adler.",
+                0.8,
+                kind="journal",
+            ),
+            SearchHit("digest/搬家.md", 7, 7, "搬家日期最后定在 4 月 11 日星期六。", 0.7),
+        ),
+    )
+)
 
 
 def test_search_results_are_split_at_their_citations() -> None:
@@ -79,7 +94,7 @@ def test_search_results_are_split_at_their_citations() -> None:
     assert [item.source for item in found] == [
         "daily/2026-03-11/movers.md:12-14",
         "session/dialog/s1.jsonl:40-41",
-        "digest/搬家.md:7",
+        "digest/搬家.md:7-7",
     ]
     assert "Brückner" in found[0].text
     assert "Adler asks" in found[1].text
@@ -89,7 +104,7 @@ def test_search_results_are_split_at_their_citations() -> None:
     ("question", "source", "words"),
     [
         ("Which movers did we book?", "daily/2026-03-11/movers.md:12-14", "Brückner"),
-        ("搬家定在哪一天？", "digest/搬家.md:7", "4 月 11 日"),
+        ("搬家定在哪一天？", "digest/搬家.md:7-7", "4 月 11 日"),
         ("what does Adler ask", "session/dialog/s1.jsonl:40-41", "3,180"),
     ],
 )
@@ -137,3 +152,9 @@ def test_a_point_in_a_number_or_path_ends_no_sentence() -> None:
         "第一。",
         "第二",
     ]
+
+
+def test_the_lines_of_a_file_are_read_out_of_what_the_read_tool_says() -> None:
+    page = page_text(NotePage("MEMORY.md", "- a\n\n- b <x>\n", 1, 3, 3, 12, "abc"))
+    assert answers.lines_of_file(page) == ["- a", "- b <x>"]
+    assert answers.lines_of_file("Error: there is no MEMORY.md in the vault") == []

@@ -1,5 +1,6 @@
 """The offline model in a real agent: it searches, quotes, cites, notes, runs tools, and says what it is."""
 
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -8,7 +9,10 @@ from agentscope.formatter import DashScopeChatFormatter, OpenAIChatFormatter
 from agentscope.message import Msg, TextBlock
 from agentscope.tool import Toolkit, ToolResponse
 
+from agentscope_reme import ReMe, register_memory_tools
+from agentscope_reme.models import SearchHit, SearchResult
 from agentscope_reme.service.offline_model import OfflineModel
+from agentscope_reme.toolkit.quoting import search_text
 from tests.support.chat_rules import request_faults
 
 FACT = "Change of plan: in the end we booked Brückner, 3,950 euros."
@@ -22,7 +26,8 @@ def toolkit(calls: list[tuple]) -> Toolkit:
     async def memory_search(query: str, max_results: int = 5) -> ToolResponse:
         """Search the memory vault."""
         calls.append(("memory_search", query))
-        return text(f"daily/2026-03-11/movers.md:12-14\n{FACT}\n" if "movers" in query else "No note matches.")
+        hits = (SearchHit("daily/2026-03-11/movers.md", 12, 14, FACT, 0.9),) if "movers" in query else ()
+        return text(search_text(SearchResult("ok" if hits else "none", hits)))
 
     async def append(path: str, content: str) -> ToolResponse:
         """Append to a note of the memory vault."""
@@ -91,6 +96,17 @@ async def test_what_is_to_be_remembered_goes_to_memory_md() -> None:
     answer = await ask(agent(calls), "记住：G-12 含铅。")
     assert calls == [("append", "MEMORY.md", "- G-12 含铅。\n")]
     assert "MEMORY.md" in answer
+
+
+async def test_with_the_default_tools_it_writes_memory_md_and_then_adds_to_it(vault_dir: Path) -> None:
+    async with ReMe(vault_dir=vault_dir) as reme:
+        kit = register_memory_tools(Toolkit(), reme)
+        remy = ReActAgent("Remy", "You are Remy.", OfflineModel(), OpenAIChatFormatter(), kit)
+        remy.set_console_output_enabled(False)
+        assert "Created MEMORY.md" in await ask(remy, "Remember: the key is blue.")
+        assert "Changed MEMORY.md" in await ask(remy, "记住：门是红的。")
+        await ask(remy, "Remember: the key is blue.")
+    assert (vault_dir / "MEMORY.md").read_text(encoding="utf-8") == "- the key is blue.\n- 门是红的。\n"
 
 
 async def test_a_tool_asked_for_by_name_is_run_and_its_errors_are_told() -> None:
