@@ -19,7 +19,7 @@ _MAGIC = (
     (b"\x28\xb5\x2f\xfd", "application/zstd"),
     (b"\x7fELF", "application/x-executable"),
 )
-_TEXT_CONTROLS = frozenset(b"\t\n\r\x0b\x0c\x1b\x08")
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c\x1b\x08"))
 _ZWJ = "\u200d"
 
 
@@ -67,13 +67,13 @@ def kind_of(sample: bytes, *, whole: bool = True) -> Kind:
     utf8 = _decodes(sample, "utf-8", whole)
     if media_type and not (utf8 and media_type == "image/bmp"):
         return Kind("binary", exact=False, media_type=media_type)
-    if utf8:
-        return Kind("binary", exact=False) if _mostly_controls(sample) else Kind("utf-8")
     for encoding in ("utf-16-le", "utf-16-be"):
         if _looks_utf16(sample, encoding) and _decodes(sample, encoding, whole):
             return Kind(encoding, exact=False)
-    if _mostly_controls(sample):
+    if _control_share(sample) > (0.3 if utf8 else 0.05):  # random bytes have 0.09
         return Kind("binary", exact=False)
+    if utf8:
+        return Kind("utf-8")
     if _decodes(sample, "gb18030", whole) and _looks_chinese(sample.decode("gb18030", "ignore")):
         return Kind("gb18030", exact=False)
     damaged = sample.decode("utf-8", "replace").count("\ufffd")
@@ -149,10 +149,9 @@ def _decodes(data: bytes, encoding: str, whole: bool) -> bool:
     return True
 
 
-def _mostly_controls(sample: bytes) -> bool:
+def _control_share(sample: bytes) -> float:
     head = sample[:65_536]
-    odd = sum(1 for byte in head if byte < 32 and byte not in _TEXT_CONTROLS)
-    return odd * 10 > len(head)
+    return 1 - len(head.translate(None, _CONTROLS)) / len(head) if head else 0.0
 
 
 def _looks_utf16(sample: bytes, encoding: str) -> bool:

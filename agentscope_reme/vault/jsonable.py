@@ -91,8 +91,8 @@ class _Conversion:
     def key(self, key: Any) -> str:
         if isinstance(key, str):
             return clean_text(key, keep_nul=True)
-        plain = self.convert(key, "", _MAX_DEPTH)
-        return plain if isinstance(plain, str) else json.dumps(plain)
+        plain = self.convert(key, "", _MAX_DEPTH - 5)
+        return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
     def other(self, value: Any, where: str, depth: int) -> Any:
         if isinstance(value, Enum):

@@ -59,7 +59,7 @@ def parse_path(path: str, *, folder: bool = False) -> tuple[str, ...]:
         raise PathError(f"{shown}: separate folders with /, not with a backslash")
     if len(path.encode("utf-8")) > MAX_PATH_BYTES:
         raise PathError(f"{shown} is longer than {MAX_PATH_BYTES} bytes")
-    if path.endswith("/") and not folder:
+    if path.endswith(("/", "/.")) and not folder:
         raise PathError(f"{shown} names a folder; give the path of a file")
     names = tuple(name for name in path.split("/") if name not in ("", "."))
     for name in names:

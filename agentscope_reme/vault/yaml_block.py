@@ -51,7 +51,7 @@ _WORDS: dict[str, bool | None] = {
 }
 _LINK = re.compile(r"\[\[[^\[\]\r\n]+\]\]")
 _TEMPLATE = re.compile(r"\{\{[^{}\r\n]*\}\}")
-_KEY_LINE = re.compile(r"[ \t]*(?:[^\s#-].*:(?:\s|$)|\{|\? )")
+_KEY_LINE = re.compile(r"^[ \t]*(?:[\"']?\w[\w ./-]{0,63}[\"']?[ \t]*:(?:[ \t]|$)|\{)", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -131,8 +131,8 @@ def read_block(source: str) -> Block:
         return Block(error=error.problem, error_offset=error.offset)
     except YAMLError as error:
         problem, offset = _problem(error)
-        if not _looks_like_mapping(source):
-            return Block(is_mapping=False)
+        if _KEY_LINE.search(source) is None:
+            return Block(is_mapping=False)  # a paragraph between two rules
         return Block(error=problem, error_offset=offset)
     assert isinstance(loaded, Block)
     return loaded
@@ -157,13 +157,6 @@ def plain_value(text: str) -> Any:
         return date.fromisoformat(day) if time is None else datetime.fromisoformat(f"{day}T{time}{zone or ''}")
     except ValueError:
         return text
-
-
-def _looks_like_mapping(source: str) -> bool:
-    for line in source.splitlines():
-        if line.strip() and not line.lstrip().startswith("#"):
-            return _KEY_LINE.match(line) is not None
-    return False
 
 
 def _problem(error: Exception) -> tuple[str, int]:
