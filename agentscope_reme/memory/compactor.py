@@ -208,7 +208,8 @@ def _defused(text: str) -> str:
 async def answer_text(model: Any, prompt: Any) -> str:
     """Call a chat model, streaming or not, and return the text of its complete answer ("" when it has none)."""
     response = await model(prompt)
-    if hasattr(response, "__aiter__"):
+    # Asked of the type: a ChatResponse answers an unknown attribute with KeyError, which hasattr lets through.
+    if hasattr(type(response), "__aiter__"):
         last = None
         async for chunk in response:
             last = chunk
