@@ -104,7 +104,9 @@ class Actor:
             blocks.append({"type": "tool_use", "id": call["id"], "name": call["name"], "input": given})
         return blocks
 
-    async def _reply(self, agent: Any, memory: Any, model: Any, told: list[Msg], steps: list[list[dict[str, Any]]]) -> None:
+    async def _reply(
+        self, agent: Any, memory: Any, model: Any, told: list[Msg], steps: list[list[dict[str, Any]]]
+    ) -> None:
         answered = [
             all(block.get("type") != "tool_use" or block["id"] in self.results for block in step) for step in steps
         ]

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# What a provider adds around a message (role, separators) and around a call or result (type, field names).
-MESSAGE_OVERHEAD = 4
+# What a request adds around a message (role, name, separators, as JSON or as a chat template: 5 to 25 tokens) and
+MESSAGE_OVERHEAD = 10
 BLOCK_OVERHEAD = 6
 # Texts longer than this are counted in a worker thread, so that the loop is not held (about 1 ms at 9 MB/s).
 THREAD_CHARS = 10_000
