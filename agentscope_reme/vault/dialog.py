@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -144,6 +144,32 @@ class Journal:
             lines.append(dumps(line).encode("utf-8") + b"\n")
         return lines
 
+    def drop(self, ids: Iterable[str]) -> list[str]:
+        """Forget messages: rewrite the journal without their lines, and return the files they pointed to.
+
+        Whether another journal points to such a file is for the caller to find out.
+        """
+        unwanted = set(ids)
+        with self._storage.lock(), self._mutex:
+            kept: list[bytes] = []
+            files: list[str] = []
+            try:
+                data = self._storage.read(self.path)
+            except NoteNotFound:
+                return []
+            for raw in _split(data):
+                line = _parse(raw, 0)
+                if line is not None and line.id in unwanted:
+                    files += pointers_in(line.msg)
+                else:
+                    kept.append(raw)
+            if sum(map(len, kept)) == len(data):
+                return []
+            self._storage.replace(self.path, b"".join(kept))
+            self._scan()
+        self._publish(self.path, "changed")
+        return files
+
     def read(self, expand: bool = False) -> list[JournalLine]:
         """All lines in order. ``expand`` puts the offloaded parts back, so that each message is as it was."""
         return list(self.lines(expand=expand))
@@ -263,6 +289,12 @@ def _raw_lines(descriptor: int, size: int) -> Iterator[bytes]:
             yield piece + b"\n"
     if rest:
         yield rest
+
+
+def _split(data: bytes) -> list[bytes]:
+    """The lines of a whole file with their ends."""
+    pieces = data.split(b"\n")
+    return [piece + b"\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
 
 
 def _last_lines(descriptor: int, end: int, count: int) -> list[bytes]:

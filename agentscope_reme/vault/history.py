@@ -8,13 +8,14 @@ it void. All of this runs under the vault's lock.
 import json
 import logging
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ..errors import NoteError, NoteNotFound
 from .encoding import clean_text
 from .jsonable import dumps
+from .layout import iter_files
 from .storage import ANY, Storage, digest_of
 
 log = logging.getLogger(__name__)
@@ -22,6 +23,8 @@ log = logging.getLogger(__name__)
 LOG = "history/log.jsonl"
 OBJECTS = "history/objects"
 TRASH = "history/trash"
+KEEP_DAYS = 90.0
+KEEP_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,71 @@ class History:
             raise NoteError(f"{entry.path}: the content kept for {entry.id} is damaged", entry.path)
         return data
 
+    def prune(self, *, max_age_days: float = KEEP_DAYS, max_bytes: int = KEEP_BYTES) -> list[str]:
+        """Let go of what is older than ``max_age_days``, then of the oldest until the rest fits ``max_bytes``.
+
+        Concerns entries, kept contents and the trash, never a note. Returns the removed files.
+        """
+        with self._storage.lock():
+            entries = list(self._read())
+            oldest = self._clock() - timedelta(days=max_age_days)
+            young = [entry for entry in entries if _is_after(entry.time, oldest)]
+            kept = _files_of(young)
+            sizes = self._sizes()
+            total = sum(sizes.get(path, 0) for path in kept)
+            for path in list(kept):  # oldest first
+                if total <= max_bytes:
+                    break
+                total -= sizes.get(path, 0)
+                kept.remove(path)
+            removed = self._drop([path for path in sizes if path not in kept])
+            if len(young) < len(entries):
+                self._rewrite(young)
+        return removed
+
+    def purge(self, paths: Iterable[str]) -> list[str]:
+        """Forget notes: their entries, their kept contents that no other note's entry needs, and their trash.
+
+        A folder stands for all that lay in it. Returns the removed files.
+        """
+        wanted = tuple(paths)
+
+        def is_wanted(name: str | None) -> bool:
+            return name is not None and any(name == path or name.startswith(path + "/") for path in wanted)
+
+        with self._storage.lock():
+            entries = list(self._read())
+            gone = [entry for entry in entries if is_wanted(entry.path)]
+            gone += [entry for entry in entries if entry.kind == "moved" and is_wanted(entry.moved_to)]
+            left = [entry for entry in entries if entry not in gone]
+            still_needed = set(_files_of(left))
+            removed = self._drop([path for path in _files_of(gone) if path not in still_needed])
+            if gone:
+                self._rewrite(left)
+        return removed
+
+    def _sizes(self) -> dict[str, int]:
+        """Bytes of all kept contents and of what lies in the trash, each entry of the trash as one."""
+        sizes: dict[str, int] = {}
+        for path, status in iter_files(self._storage.root, "history", skip=()):
+            if path.startswith(OBJECTS):
+                sizes[path] = status.st_size
+        for path, status in iter_files(self._storage.root, TRASH, skip=(), hidden=True):
+            item = "/".join(path.split("/")[:3])
+            sizes[item] = sizes.get(item, 0) + status.st_size
+        return sizes
+
+    def _drop(self, paths: list[str]) -> list[str]:
+        removed = []
+        for path in paths:
+            if self._storage.exists(path):
+                self._storage.remove_tree(path)
+                removed.append(path)
+        return removed
+
+    def _rewrite(self, entries: list[HistoryEntry]) -> None:
+        self._storage.replace(LOG, b"".join(_line(entry) for entry in entries), expect=ANY)
+
     def _keep(self, data: bytes) -> None:
         path = _object_path(digest_of(data))
         if self._storage.exists(path):
@@ -146,8 +214,7 @@ class History:
         self._storage.replace(path, ZstdCompressor(level=3, write_checksum=True).compress(data), expect=ANY)
 
     def _write(self, entry: HistoryEntry) -> None:
-        line = {key: value for key, value in asdict(entry).items() if value is not None}
-        self._storage.append(LOG, dumps(line).encode("utf-8") + b"\n")
+        self._storage.append(LOG, _line(entry))
         self._last_own = entry.id
 
     def _settle(self) -> None:
@@ -217,6 +284,33 @@ def _parse(line: bytes) -> HistoryEntry | None:
         return None
     known["reason"] = known["reason"] or ""
     return HistoryEntry(**known)
+
+
+def _line(entry: HistoryEntry) -> bytes:
+    return dumps({key: value for key, value in asdict(entry).items() if value is not None}).encode("utf-8") + b"\n"
+
+
+def _files_of(entries: Iterable[HistoryEntry]) -> list[str]:
+    """The kept contents and the trash that these entries need, by the last entry that needs each."""
+    files: dict[str, None] = {}
+    for entry in entries:
+        path = None
+        if entry.kind in ("changed", "moved") and entry.old:
+            path = _object_path(entry.old)
+        elif entry.kind == "removed":
+            path = f"{TRASH}/{entry.id}"
+        if path:
+            files.pop(path, None)
+            files[path] = None
+    return list(files)
+
+
+def _is_after(time: str, limit: datetime) -> bool:
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        return False
+    return moment.astimezone() >= limit
 
 
 def _object_path(digest: str) -> str:

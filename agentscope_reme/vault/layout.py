@@ -135,12 +135,14 @@ def iter_files(
     suffixes: tuple[str, ...] | None = None,
     extra_globs: tuple[str, ...] = (),
     skip: tuple[str, ...] = UNINDEXED,
+    hidden: bool = False,
 ) -> Iterator[tuple[str, os.stat_result]]:
     """The regular files below ``start``, as (vault-relative path, stat), sorted by name within each folder.
 
     Symlinks are not followed: what they point to inside the vault is met under its own name, what lies outside is not
     the vault's. FIFOs, sockets and folders named like notes are passed over, as are names that are not UTF-8, and
-    folders that vanish or cannot be read. ``suffixes`` are lower case with the dot; ``skip`` are folders not entered.
+    folders that vanish or cannot be read. ``suffixes`` are lower case with the dot; ``skip`` are folders not
+    entered; ``hidden`` includes what is ignored otherwise.
     """
     pending = [start.strip("/")]
     while pending:
@@ -153,7 +155,8 @@ def iter_files(
         below: list[str] = []
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
-            if path in skip or is_ignored(entry.name) or (extra_globs and is_ignored(path, extra_globs)):
+            ignored = not hidden and (is_ignored(entry.name) or (extra_globs and is_ignored(path, extra_globs)))
+            if path in skip or ignored:
                 continue
             try:
                 path.encode("utf-8")

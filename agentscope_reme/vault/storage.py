@@ -9,25 +9,21 @@ import logging
 import os
 import secrets
 import stat as modes
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from ..errors import NoteChanged, NoteError, NoteExists, NoteNotFound, PathError
 from .layout import METADATA, TEMP_PREFIX
+from .lock import VaultLock
 from .paths import Folder, Place, locate, parse_path, refuse_twin, unportable
 from .refusals import refusal
-
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
 
 log = logging.getLogger(__name__)
 
 VERSION_LENGTH = 16
-LOCK_SECONDS = 30.0
 
 
 class _Any(Enum):
@@ -58,42 +54,18 @@ class Storage:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._threads = threading.RLock()
-        self._held = 0
-        self._lock: BaseFileLock | None = None
+        self._lock = VaultLock(self._lock_path)
         self._swept: set[tuple[str, ...]] = set()
 
-    # --- the lock -------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self) -> AbstractContextManager[None]:
         """Exclude every other writer of this vault, in this process and in others; may be nested."""
-        with self._threads:
-            if self._held == 0:
-                self._acquire()
-            self._held += 1
-            try:
-                yield
-            finally:
-                self._held -= 1
-                if self._held == 0 and self._lock is not None:
-                    self._lock.release()
+        return self._lock.held()
 
-    def _acquire(self) -> None:
-        from filelock import FileLock, Timeout
-
-        path = self.root / METADATA / "vault.lock"
+    def _lock_path(self) -> Path:
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             with locate(self.root, (METADATA, "vault.lock"), make=_make_folder) as place:
-                path = place.folder.path / place.name
-            if self._lock is None:
-                self._lock = FileLock(path, timeout=LOCK_SECONDS, thread_local=False)
-            self._lock.acquire(poll_interval=0.005)
-        except Timeout as error:
-            raise NoteError(
-                f"another process has been writing to the vault for {LOCK_SECONDS:.0f} seconds; nothing was changed"
-            ) from error
+                return place.folder.path / place.name
         except OSError as error:
             raise refusal(error, METADATA) from error
 
@@ -242,6 +214,12 @@ class Storage:
             target.folder.sync()
             place.folder.sync()
 
+    def remove_tree(self, path: str) -> None:
+        """Remove a file, or a folder and all below it; links are removed and not followed."""
+        with self.lock(), _explained(path), locate(self.root, parse_path(path), follow_last=False) as place:
+            _remove_below(place.folder, place.name)
+            place.folder.sync()
+
     def prune_folder(self, path: str) -> None:
         """Remove a folder if it is empty."""
         with self.lock():
@@ -364,6 +342,19 @@ def _rename(folder: Folder, name: str, target: Folder, new_name: str) -> None:
 
 def _unlink(folder: Folder, name: str) -> None:
     os.unlink(folder.at(name), dir_fd=folder.fd)
+
+
+def _remove_below(folder: Folder, name: str) -> None:
+    status = folder.lstat(name)
+    if status is None:
+        return
+    if not modes.S_ISDIR(status.st_mode):
+        _unlink(folder, name)
+        return
+    with folder.child(name) as inner:
+        for entry in inner.entries():
+            _remove_below(inner, entry)
+    os.rmdir(folder.at(name), dir_fd=folder.fd)
 
 
 def _discard(folder: Folder, name: str) -> None:

@@ -62,11 +62,11 @@ def test_the_table_is_as_large_as_promised() -> None:
     assert len(set(HOSTILE)) == len(HOSTILE) >= 60
 
 
-@pytest.mark.parametrize("operation", FILE_OPERATIONS)
 @pytest.mark.parametrize("path", NO_FILE)
-def test_where_a_file_is_meant_no_folder_is_taken(vault: Vault, operation: str, path: str) -> None:
-    with pytest.raises(PathError):
-        FILE_OPERATIONS[operation](vault, path)
+def test_where_a_file_is_meant_no_folder_is_taken(vault: Vault, path: str) -> None:
+    for operation in FILE_OPERATIONS.values():
+        with pytest.raises(PathError):
+            operation(vault, path)
 
 
 @pytest.mark.parametrize("path", ["", ".", "./"])
@@ -77,9 +77,6 @@ def test_the_root_is_neither_deleted_nor_moved(vault: Vault, path: str) -> None:
         vault.move_sync(path, "elsewhere")
 
 
-@pytest.mark.parametrize(
-    "operation", ["write", "write_agent", "write_pipeline", "append", "delete", "move_from", "move_to"]
-)
 @pytest.mark.parametrize(
     "path",
     [
@@ -110,9 +107,10 @@ def test_the_root_is_neither_deleted_nor_moved(vault: Vault, path: str) -> None:
         "note.sync-conflict-20260101-120000-ABC.md",
     ],
 )
-def test_what_the_system_or_a_tool_owns_is_written_by_nobody_else(vault: Vault, operation: str, path: str) -> None:
-    with pytest.raises(PathError):
-        OPERATIONS[operation](vault, path)
+def test_what_the_system_or_a_tool_owns_is_written_by_nobody_else(vault: Vault, path: str) -> None:
+    for name in ("write", "write_agent", "write_pipeline", "append", "delete", "move_from", "move_to"):
+        with pytest.raises(PathError):
+            OPERATIONS[name](vault, path)
 
 
 @pytest.mark.parametrize("path", ["./kept.md", "kept.md", ".//kept.md", "././kept.md"])
@@ -127,7 +125,6 @@ def test_what_the_system_owns_can_be_read(vault: Vault) -> None:
 # --- symbolic links -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name != "history"])
 @pytest.mark.parametrize(
     ("link", "target", "path"),
     [
@@ -141,7 +138,7 @@ def test_what_the_system_owns_can_be_read(vault: Vault) -> None:
     ],
 )
 def test_a_link_out_of_the_vault_or_in_a_circle_is_not_followed(
-    tmp_path: Path, operation: str, link: str, target: str, path: str
+    tmp_path: Path, link: str, target: str, path: str
 ) -> None:
     (tmp_path / "vault_secret").mkdir()
     (tmp_path / "vault_secret" / "s.md").write_text(SECRET)
@@ -154,12 +151,13 @@ def test_a_link_out_of_the_vault_or_in_a_circle_is_not_followed(
         (vault.root / "two").symlink_to("one")
     if path.startswith("a/up/up2"):
         (vault.root / "up2").symlink_to("..")
-    if path == link and operation in ("delete", "move_from"):
+    on_the_link = ("history", "delete", "move_from") if path == link else ("history",)
+    for name in OPERATIONS.keys() - set(on_the_link):
+        with pytest.raises(PathError):
+            OPERATIONS[name](vault, path)
+    if path == link:
         vault.delete_sync(path)  # the link itself is the vault's and may go
-        assert (tmp_path / "secret.md").read_text() == SECRET
-        return
-    with pytest.raises(PathError):
-        OPERATIONS[operation](vault, path)
+        assert not (vault.root / link).is_symlink()
     assert (tmp_path / "secret.md").read_text() == SECRET
     assert (tmp_path / "vault_secret" / "s.md").read_text() == SECRET
     assert sorted(entry.name for entry in (tmp_path / "vault_secret").iterdir()) == ["s.md"]

@@ -1,0 +1,59 @@
+"""One writer at a time: a lock among the threads of this process, then an OS lock among processes.
+
+The OS frees its lock when the owner dies, so a dead writer never stops the next one. Readers take no lock.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import NoteError
+from .layout import METADATA
+from .refusals import refusal
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+LOCK_SECONDS = 30.0
+_POLL_SECONDS = 0.005
+
+
+class VaultLock:
+    """The lock of one vault. ``path`` makes the folder of the lock file when it is missing, and returns the file."""
+
+    def __init__(self, path: Callable[[], Path]) -> None:
+        self._path = path
+        self._threads = threading.RLock()
+        self._held = 0
+        self._lock: BaseFileLock | None = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock; may be nested. NoteError when another process keeps it for 30 seconds."""
+        with self._threads:
+            if self._held == 0:
+                self._acquire()
+            self._held += 1
+            try:
+                yield
+            finally:
+                self._held -= 1
+                if self._held == 0 and self._lock is not None:
+                    self._lock.release()
+
+    def _acquire(self) -> None:
+        from filelock import FileLock, Timeout
+
+        path = self._path()
+        if self._lock is None:
+            self._lock = FileLock(path, timeout=LOCK_SECONDS, thread_local=False)
+        try:
+            self._lock.acquire(poll_interval=_POLL_SECONDS)
+        except Timeout as error:
+            raise NoteError(
+                f"another process has been writing to the vault for {LOCK_SECONDS:.0f} seconds; nothing was changed"
+            ) from error
+        except OSError as error:
+            raise refusal(error, METADATA) from error
