@@ -70,7 +70,8 @@ def delete_keys(text: str, keys: Iterable[str]) -> str:
 
 
 def compose(front: Mapping[str, Any], body: str) -> str:
-    """A new note's text: ``front`` as its block (none when empty), then ``body`` as it is, with line feeds."""
+    """A new note's text: ``front`` as its block (none when empty), then ``body``, without a byte order mark."""
+    body = body.lstrip("\ufeff")
     if not front and find_fences(body) is None:
         return body
     return set_keys("---\n---\n" + body, front)
@@ -113,9 +114,10 @@ def _with_keys(text: str, fences: Fences, block: Block, wanted: Mapping[str, Any
 
 def _replaced(source: str, entry: Entry, value: Any, indent: str, end: str, careful: bool) -> str:
     old = source[entry.value_start : entry.value_end]
+    nested = isinstance(value, list | dict)
     inline = "\n" not in old and entry.kind in ("plain", "quoted", "flow", "alias")
     flow = _spell_flow(value, careful)
-    if inline and "\n" not in flow and (entry.kind == "flow" or not isinstance(value, list | dict)):
+    if inline and "\n" not in flow and (not nested or (entry.kind == "flow" and not careful)):
         # The value alone is replaced, so that its key, the spaces and a comment behind it stay as they were typed.
         space = "" if source[entry.value_start - 1 : entry.value_start] in (" ", "\t") else " "
         return source[: entry.value_start] + space + flow + source[entry.value_end :]
