@@ -41,7 +41,7 @@ async def main() -> None:
     model = writer or OfflineModel()
 
     async with ReMe(
-        vault_dir=".reme", chat_model=writer, formatter=formatter, max_input_length=3000, on_event=show
+        vault_dir=".reme", chat_model=writer, formatter=formatter, max_input_length=2400, on_event=show
     ) as reme:
         agent = ReActAgent(
             name="Remy",

@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -125,11 +125,12 @@ class _Witness(ChatModelBase):
 
 @dataclass
 class _Watch:
-    """What happens while the agent works: since the last message (``happened``, ``searched``), and in all."""
+    """What happens while the agent works: since the last message (``happened`` to ``cards``), and in all."""
 
     time: str = ""
     happened: list[ToolUse | Folding] = field(default_factory=list)
     searched: list[str] = field(default_factory=list)
+    cards: list[str] = field(default_factory=list)
     folded: list[CompactionEvent] = field(default_factory=list)
     foldings: int = 0
     largest: int = 0
@@ -178,7 +179,7 @@ class _Demo:
             [
                 f"Wen plans the move of her pottery studio: {len(self._conversation.turns)} messages in {days} days, "
                 "English and Chinese.",
-                f"The agent has a window of {WINDOW:,} tokens, too small for that. Watch what happens when it is full.",
+                f"The agent has a window of {WINDOW:,} tokens, too small for that. Watch what happens as it fills.",
                 f"Model: {self._engine.about}.",
                 f"Vault: {where}.",
             ],
@@ -187,17 +188,21 @@ class _Demo:
     # --- the first session ----------------------------------------------------------------------------------------
 
     async def _first_session(self, reme: ReMe) -> None:
+        reme.vault.subscribe(self._note_change)
         agent = self._agent(reme, _SESSION)
-        self._out.part("The conversation")
+        self._out.part("The conversation: what Wen says, and how full the context is after the answer")
         day = ""
         for turn in self._conversation.turns:
             if turn.date != day:
                 day = turn.date
                 self._out.day(day)
             self._watch.happened.clear()
+            self._watch.cards.clear()
             self._watch.time = turn.time
             reply = await agent(Msg("Wen", turn.text, "user", timestamp=f"{turn.time}:00.000"))
             await self._set_clock(agent)
+            if any(isinstance(event, Folding) for event in self._watch.happened):
+                await reme.await_summary_tasks()
             self._watch.seen.update(message.id for message, _ in agent.memory.content)
             use = await agent.memory.estimate_tokens()
             self._out.turn(turn.time[-5:], turn.text, Gauge(use.estimated_tokens, WINDOW))
@@ -209,9 +214,10 @@ class _Demo:
 
     def _show_steps(self, reply: Msg) -> None:
         used_tools = False
+        cards = [f"notes of it in {path}" for path in dict.fromkeys(self._watch.cards)]
         for event in self._watch.happened:
             if isinstance(event, Folding):
-                self._out.folding(event)
+                self._out.folding(replace(event, also=tuple(cards)))
             else:
                 used_tools = True
                 for line in event.lines():
@@ -234,15 +240,15 @@ class _Demo:
                 not lost and not twice,
             ),
             (
-                f"the largest context ever sent had {self._watch.largest:,} tokens; the window has {WINDOW:,}",
-                0 < self._watch.largest <= WINDOW,
+                f"{self._watch.foldings} compactions; the largest context ever sent had {self._watch.largest:,} tokens "
+                f"of {WINDOW:,}",
+                self._watch.foldings > 0 and 0 < self._watch.largest <= WINDOW,
             ),
             (
                 f"{self._witness.requests} requests to the model, {self._witness.unpaired or 'none'} with a tool call "
                 "without its result",
                 not self._witness.unpaired,
             ),
-            (f"{self._watch.foldings} compactions", self._watch.foldings > 0),
         ]
 
     # --- the second session ---------------------------------------------------------------------------------------
@@ -251,11 +257,14 @@ class _Demo:
         agent = self._agent(reme, _LATER)
         for number, question in enumerate(self._conversation.questions, 1):
             self._watch.searched.clear()
-            reply = await agent(Msg("Wen", question, "user"))
+            self._watch.time = data.LATER
+            reply = await agent(Msg("Wen", question, "user", timestamp=f"{data.LATER}:00.000"))
             answer = (reply.get_text_content() or "").strip()
             checks = await citation_checks(answer, reme.vault)
             self._failed |= not all(holds for _, holds in checks)
-            self._out.answered(number, Answered(question, "; ".join(self._watch.searched), answer, checks))
+            self._out.answered(
+                number, Answered(question, "; ".join(self._watch.searched) or "(not called)", answer, checks)
+            )
 
     # --- what both have -------------------------------------------------------------------------------------------
 
@@ -283,6 +292,10 @@ class _Demo:
         if event.kind == "compacted":
             self._watch.folded.append(event)
 
+    def _note_change(self, path: str, kind: str) -> None:
+        if path.startswith("daily/") and path.count("/") == 2:
+            self._watch.cards.append(path)
+
     async def _watch_context(self, agent: Any, kwargs: dict[str, Any]) -> None:
         """Right after the memory's own hook, so what is measured here is what will be sent."""
         memory = agent.memory
@@ -302,7 +315,7 @@ class _Demo:
                     first_line=last - event.messages_moved + 1,
                     last_line=last,
                     checkpoint_tokens=use.compressed_summary_tokens,
-                    checkpoint=_gist(memory.get_compressed_summary()),
+                    checkpoint=_contents(memory.get_compressed_summary()),
                 )
             )
         self._watch.folded.clear()
@@ -334,10 +347,16 @@ class _Demo:
         ]
 
 
-def _gist(checkpoint: str) -> str:
-    """The first line of a checkpoint that is no heading."""
-    lines = (line.strip(" -*") for line in checkpoint.splitlines() if not line.lstrip().startswith(("#", "<!--", "(")))
-    return next((line for line in lines if line), "")
+def _contents(checkpoint: str) -> str:
+    """How much a checkpoint says: its lines, and the sections that are not empty."""
+    section, sections, count = "", set(), 0
+    for line in checkpoint.splitlines():
+        if line.startswith("## "):
+            section = line
+        elif section and line.strip() and line.strip() != "(none)":
+            sections.add(section)
+            count += 1
+    return f"{count} lines in {len(sections)} sections"
 
 
 def _text(text: str) -> ToolResponse:

@@ -23,31 +23,38 @@ async def citation_checks(answer: str, vault: "Vault") -> tuple[tuple[str, bool]
     cited = citations(answer)
     if not cited:
         return (("the answer cites no lines of the vault", False),)
-    texts = [await _cited_text(source, vault) for source in cited]
-    checks = [
-        (f"{source} is there" if text is not None else f"{source} is not in the vault", text is not None)
-        for source, text in zip(cited, texts, strict=True)
-    ]
+    pages = [(source, await _cited_lines(source, vault)) for source in cited]
+    checks = [(f"{source} is not in the vault", False) for source, lines in pages if not lines]
     quotes = [" ".join(quote.split()) for quote in _QUOTED.findall(answer)]
-    if quotes:
-        together = " ".join(" ".join((text or "").split()) for text in texts)
-        missing = [quote for quote in quotes if _bare(quote) not in _bare(together)]
-        checks.append(("what is quoted stands in the cited lines, word for word", not missing))
+    if not quotes:
+        checks += [(f"{source} is there", True) for source, lines in pages if lines]
+    for quote in quotes:
+        found = [
+            f"{source.rpartition(':')[0]} line {n}" for source, lines in pages for n, line in lines if _in(quote, line)
+        ]
+        said = f"quoted word for word from {found[0]}" if found else f"not in the cited lines: {quote[:40]}…"
+        checks.append((said, bool(found)))
     return tuple(checks)
 
 
-async def _cited_text(source: str, vault: "Vault") -> str | None:
+async def _cited_lines(source: str, vault: "Vault") -> list[tuple[int, str]]:
+    """The cited lines with their numbers; a line of a journal as the text of its message. None when there are none."""
     path, _, lines = source.rpartition(":")
     start, _, end = lines.partition("-")
     try:
         page = await vault.read(path, int(start), int(end or start), max_bytes=1_000_000)
     except ReMeError:
-        return None
-    if not page.text:
-        return None
-    if not path.endswith(".jsonl"):
-        return page.text
-    return "\n".join(text for line in page.text.splitlines() for text in _strings(json.loads(line)))
+        return []
+    found = list(enumerate(page.text.split("\n"), page.start_line)) if page.text else []
+    if path.endswith(".jsonl"):
+        found = [(number, "\n".join(_strings(json.loads(line)))) for number, line in found if line]
+    return found
+
+
+def _in(quote: str, line: str) -> bool:
+    # A quotation of a turn names the speaker, whom a journal keeps apart from the words.
+    said = quote.partition(": ")[2] or quote
+    return any(_bare(text) in _bare(line) for text in (quote, said))
 
 
 def _strings(value: Any) -> Iterable[str]:
@@ -76,7 +83,8 @@ def unpaired_calls(messages: Iterable[Mapping[str, Any]]) -> int:
 def vault_leaves(root: Path) -> list[Leaf]:
     """The files of a vault as a tree, each with what it is for; what is derived or kept for undo is one line."""
     leaves: list[Leaf] = []
-    _walk(root, root, 0, leaves)
+    if root.is_dir():
+        _walk(root, root, 0, leaves)
     return leaves
 
 

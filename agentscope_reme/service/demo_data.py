@@ -13,6 +13,8 @@ SYSTEM_PROMPT = (
     "You are Remy and help Wen plan the move of a pottery studio. Answer in the language of the last message, in a few "
     "sentences. For facts from before, use memory_search and cite the path and lines it gives, as path:12-14."
 )
+# When the second session takes place.
+LATER = "2026-03-20 09:00"
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,10 @@ class ToolUse:
         """What came back and what became of it, a fact a line."""
         if not self.stored:
             return [f"{self.call}: {kilobytes(self.size)}"]
-        return [f"{self.call}: {kilobytes(self.size)}, {kilobytes(self.kept)} of it stay", f"all of it: {self.stored}"]
+        return [
+            f"{self.call}: {kilobytes(self.size)}, {kilobytes(self.kept)} of it stay",
+            f"the whole result is in {self.stored}",
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class Folding:
         count = f"{self.moved} messages" if self.moved != 1 else "1 message"
         return [
             f"{count}, word for word, to {self.journal} lines {self.first_line}-{self.last_line}",
-            f"a checkpoint of {self.checkpoint_tokens} tokens stands in their place: {self.checkpoint}",
+            f"a checkpoint of {self.checkpoint_tokens:,} tokens takes their place: {self.checkpoint}",
             *self.also,
         ]
 
@@ -203,10 +206,13 @@ class PlainScreen(Screen):
         self._print(*(f"    {'ok  ' if holds else 'FAIL'}  {fact}" for fact, holds in answered.checks))
 
     def tree(self, root: str, leaves: Sequence[Leaf]) -> None:
+        from rich.cells import cell_len
+
         self._print(root)
-        width = max((2 * leaf.depth + len(leaf.name) for leaf in leaves), default=0) + 4
-        for leaf in leaves:
-            self._print(f"{'  ' * (leaf.depth + 1) + leaf.name:<{width}}{leaf.about}".rstrip())
+        names = ["  " * (leaf.depth + 1) + leaf.name for leaf in leaves]
+        width = max(map(cell_len, names), default=0) + 2
+        for name, leaf in zip(names, leaves, strict=True):
+            self._print(f"{name}{' ' * (width - cell_len(name))}{leaf.about}".rstrip())
 
     def end(self, lines: Sequence[str]) -> None:
         self._print("", *lines)

@@ -48,6 +48,7 @@ _SOURCE = re.compile(r"(?P<path>[\w.][^\s\[\]()<>\"'`“”:：]*\.[A-Za-z0-9]+)
 _PASSAGE = re.compile(rf'<{RECALLED} source="([^"]+)"[^>]*>(.*?)</{RECALLED}>', re.DOTALL)
 _FILE = re.compile(rf"<{FILE} [^>]*>\n(.*)</{FILE}>", re.DOTALL)
 _STORED = re.compile(r"session/tool_result/[^\s\"'`)>\]]+")
+_ANSWERS_NOTHING = re.compile(r"[?？][\"”’) ]*$|^\[\[|^[\w .-]{1,40}: \w+\(.*\)$|^[\w ]{1,40}: \[[^\]]*\]$")
 _LONGEST_QUOTE = 420
 # Fullest first: how much of the best line's score a second quote must reach, and a passage's rank is worth.
 _SECOND_QUOTE = 0.6
@@ -177,16 +178,16 @@ def citations(text: str) -> list[str]:
 
 
 def best_lines(question_terms: Sequence[str], terms_of: Any, found: Sequence[Passage], limit: int = 2) -> list[Passage]:
-    """The lines of the passages that share most with the question, best first, at most one for each citation.
+    """The lines of the passages that share most with the question, best first, at most one for each passage.
 
-    A shared term counts by how few lines hold it. Questions and earlier quotations are left out: they repeat the
-    question's words and answer nothing. ``terms_of`` turns a line into its terms.
+    A shared term counts by how few lines hold it. Questions, earlier quotations, calls of tools and lists of links are
+    left out: they repeat the question's words and answer nothing. ``terms_of`` turns a line into its terms.
     """
     lines = [
-        (rank, passage.source, line, set(terms_of(line)))
+        (rank, source, line, set(terms_of(line)))
         for rank, passage in enumerate(found)
-        for line in (raw.strip(" \t>*-|") for raw in passage.text.splitlines())
-        if line and not _SOURCE.search(line) and not line.rstrip('"”’) ').endswith(("?", "？"))
+        for source, line in cited_lines(passage)
+        if not _SOURCE.search(line) and not _ANSWERS_NOTHING.search(line)
     ]
     frequency = Counter(term for *_, terms in lines for term in terms)
     wanted = set(question_terms)
@@ -194,14 +195,26 @@ def best_lines(question_terms: Sequence[str], terms_of: Any, found: Sequence[Pas
     for rank, source, line, terms in lines:
         worth = sum(math.log(1 + len(lines) / frequency[term]) for term in wanted & terms)
         if worth:
-            scored.append((worth + _RANK_WORTH / (1 + rank), source, line))
+            scored.append((worth + _RANK_WORTH / (1 + rank), rank, source, line))
     scored.sort(key=lambda item: -item[0])
-    chosen: list[Passage] = []
-    for worth, source, line in scored:
-        new = all(source != other.source and line not in other.text for other in chosen)
+    chosen: dict[int, Passage] = {}
+    for worth, rank, source, line in scored:
+        new = rank not in chosen and all(line not in other.text for other in chosen.values())
         if len(chosen) < limit and new and worth >= _SECOND_QUOTE * scored[0][0]:
-            chosen.append(Passage(source, clipped(line, question_terms, terms_of)))
-    return chosen
+            chosen[rank] = Passage(source, clipped(line, question_terms, terms_of))
+    return list(chosen.values())
+
+
+def cited_lines(passage: Passage) -> list[tuple[str, str]]:
+    """The lines of a passage with what to cite for each: its own line of the file where that is certain, else all."""
+    lines = [line.strip(" \t>*-|") for line in passage.text.splitlines() if line.strip(" \t>*-|")]
+    mark = _SOURCE.fullmatch(passage.source)
+    if mark is None:
+        return [(passage.source, line) for line in lines]
+    start, end = int(mark["start"]), int(mark["end"] or mark["start"])
+    if end - start + 1 != len(lines):
+        return [(passage.source, line) for line in lines]
+    return [(f"{mark['path']}:{start + i}-{start + i}", line) for i, line in enumerate(lines)]
 
 
 def clipped(line: str, question_terms: Sequence[str], terms_of: Any) -> str:

@@ -1,5 +1,6 @@
 """The real ``OpenAIChatModel`` and formatter, over HTTP, against a provider that refuses what providers refuse."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,8 @@ class Provider:
         last = request["messages"][-1]
         text = message_text(last)
         if last["role"] == "tool":
-            return f"Found: {text[-300:]}" if "code word" in text else "Listed."
+            found = re.search("The courier's code word is [^\n]+", text)
+            return f"Found: {found[0]}" if found else "Listed."
         if text.startswith("List depots"):
             return ["I list them.", call("depot_list", depot=1), call("depot_list", depot=2)]
         if text.startswith("List depot"):
@@ -140,4 +142,9 @@ async def test_a_provider_that_refuses_checkpoints_loses_nothing(vault_dir: Path
         events, answer = await converse(stub, vault_dir, stream=False)
     assert not stub.refused
     assert any(event.kind == "failed" for event in events)
-    assert "木星-7319" in answer
+    assert not any(event.kind == "compacted" and event.messages_moved == 0 for event in events)
+    journals = list((vault_dir / "session" / "dialog").glob("*.jsonl"))
+    in_vault = any("木星-7319" in path.read_text(encoding="utf-8") for path in journals)
+    in_context = "木星-7319" in request_text(provider.agent_requests[-1]["messages"], "user")
+    assert in_vault or in_context
+    assert not in_vault or "木星-7319" in answer
