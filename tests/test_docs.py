@@ -208,6 +208,13 @@ def test_generated_pages_are_current(module):
     assert done.returncode == 0, f"run python scripts/{module}.py\n{done.stdout}{done.stderr}"
 
 
+@pytest.mark.slow
+def test_the_readmes_show_what_the_demo_prints():
+    command = [sys.executable, str(ROOT / "scripts" / "demo_output.py"), "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, f"run python scripts/demo_output.py\n{done.stdout}{done.stderr}"
+
+
 def test_a_promise_that_holds_has_tests_and_a_planned_one_has_none():
     promises = script("promises")
     tests = promises.tests_by_promise()
