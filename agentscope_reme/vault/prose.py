@@ -44,6 +44,7 @@ class _Scanner:
         self._fence = ""
         self._fence_depth = 0
         self._paragraph = False
+        self._empty_item = 0  # how deep the list item is that the line before has opened and left empty
         self._comments = "<!--" in text
         self._place = 0  # where the rest of the line starts, its column (for tabs), and the columns
         self._column = 0  # left over of a tab of which a container took a part
@@ -61,7 +62,7 @@ class _Scanner:
             if content != _NO_PROSE:
                 start = content if start == _NO_PROSE else start
                 if self._comments and text.find("<!--", content, end) >= 0:
-                    line = self._block_with_comments(start, end)
+                    line = self._block_with_comments(start, content, end)
                     start = _NO_PROSE
                     continue
                 if text.startswith(("|", "#"), content):
@@ -79,8 +80,8 @@ class _Scanner:
 
     # --- Inside a block ---------------------------------------------------------------------------------------
 
-    def _block_with_comments(self, start: int, end: int) -> int:
-        """Take the block up to ``end`` and the comments that begin in it; return where the next line starts."""
+    def _block_with_comments(self, start: int, content: int, end: int) -> int:
+        """Take the block up to ``end`` and the comments that begin on its last line; where the next line starts."""
         while (opened := self._block(start, end, comments=True)) is not None:
             close = self._text.find("-->", opened + 2)
             if close < 0:
@@ -92,6 +93,8 @@ class _Scanner:
                 break
             start = close + 3
             end = self._line_end(start)
+        if self._text.startswith("<!--", content) and not self._text[self._text.rfind("-->", 0, end) + 3 : end].strip():
+            self._paragraph = False  # a comment with lines of its own is a block, and a paragraph ends before it
         return end + 1
 
     def _block(self, start: int, end: int, comments: bool = False) -> int | None:
@@ -129,13 +132,15 @@ class _Scanner:
         matched = self._matching_containers(end)
         indent, content = self._indent(end)
         blank = not self._text[content:end].strip()
+        empty_item, self._empty_item = self._empty_item, 0
         if self._fence:
             if matched >= self._fence_depth:
                 self._close_fence(indent, content, end)
                 return _NO_PROSE, False
             self._fence = ""
         if blank:
-            del self._containers[matched:]
+            # An item may begin with one empty line, not with two.
+            del self._containers[empty_item - 1 if 0 < empty_item <= matched else matched :]
             self._paragraph = False
             return _NO_PROSE, False
         if matched < len(self._containers):
@@ -164,6 +169,8 @@ class _Scanner:
         text = self._text
         while True:
             indent, content = self._indent(end)
+            if content >= end or text[content] == "\r":
+                return _NO_PROSE, True
             if indent >= 4:
                 return (content, begins_block) if self._paragraph else (_NO_PROSE, True)
             deep = len(self._containers) >= _MAX_CONTAINERS
@@ -184,6 +191,7 @@ class _Scanner:
             elif (item := _ITEM.match(text, content, end)) is not None and not deep and self._may_begin(item, end):
                 self._enter_item(item, indent, end)
                 if self._place >= end:
+                    self._empty_item = len(self._containers)
                     return _NO_PROSE, True
             else:
                 self._paragraph = True
@@ -194,7 +202,8 @@ class _Scanner:
     def _is_plain(self, content: int, end: int) -> bool:
         """Whether nothing but a paragraph's text begins here."""
         starts = (_FENCE, _RULE, _HEADING, _ITEM)
-        return self._text[content] != ">" and not any(start.match(self._text, content, end) for start in starts)
+        begins = self._text.startswith((">", "<!--"), content)
+        return not begins and not any(start.match(self._text, content, end) for start in starts)
 
     def _may_begin(self, item: "re.Match[str]", end: int) -> bool:
         """A list may break into a paragraph only with text, and only with the number 1 (CommonMark 5.2)."""

@@ -245,7 +245,7 @@ def test_a_number_under_a_text_key_is_written_as_text() -> None:
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, float("nan"), float("inf"), b"x", {1: 2}, {"": 1}, 10**400])
 def test_a_value_that_cannot_be_written_is_refused_by_name(value: object) -> None:
-    with pytest.raises(FrontMatterError, match="k|key"):
+    with pytest.raises(FrontMatterError, match=r"k|key"):
         set_keys(NOTE, {"k": value})
 
 
