@@ -34,7 +34,7 @@ _TOOLS = ("memory_search", "read", "append")
 
 
 @dataclass(frozen=True, slots=True)
-class _Engine:
+class Engine:
     """The model that answers, and whether it is a language model (which then also writes the checkpoints)."""
 
     model: ChatModelBase
@@ -83,7 +83,7 @@ async def run_demo(*, plain: bool = False, vault_dir: Path | None = None, model_
     """
     if vault_dir is not None and vault_dir.exists() and (not vault_dir.is_dir() or any(vault_dir.iterdir())):
         raise ReMeError(f"{vault_dir} is not an empty folder; nothing was done. Name a new one for the demo's vault.")
-    engine = _engine(model_name)
+    engine = choose_engine(model_name)
     root = vault_dir or Path(tempfile.mkdtemp(prefix="agentscope-reme-demo-"))
     try:
         return await _Demo(engine, root, vault_dir is not None, screen(plain)).run()
@@ -92,17 +92,18 @@ async def run_demo(*, plain: bool = False, vault_dir: Path | None = None, model_
             shutil.rmtree(root, ignore_errors=True)
 
 
-def _engine(model_name: str) -> _Engine:
+def choose_engine(model_name: str = "") -> Engine:
+    """The model of ``DASHSCOPE_API_KEY``, of ``OPENAI_API_KEY`` (and ``OPENAI_BASE_URL``), or the offline program."""
     if key := os.environ.get("DASHSCOPE_API_KEY"):
         name = model_name or "qwen-plus"
-        return _Engine(DashScopeChatModel(name, key), DashScopeChatFormatter(), f"{name} on DashScope", True)
+        return Engine(DashScopeChatModel(name, key), DashScopeChatFormatter(), f"{name} on DashScope", True)
     if key := os.environ.get("OPENAI_API_KEY"):
         name = model_name or "gpt-4.1-mini"
         address = os.environ.get("OPENAI_BASE_URL")
         client = {"base_url": address} if address else {}
         model = OpenAIChatModel(name, api_key=key, client_kwargs=client)
-        return _Engine(model, OpenAIChatFormatter(), f"{name} at {address or 'OpenAI'}", True)
-    return _Engine(OfflineModel(), OpenAIChatFormatter(), "a small offline program, not a language model", False)
+        return Engine(model, OpenAIChatFormatter(), f"{name} at {address or 'OpenAI'}", True)
+    return Engine(OfflineModel(), OpenAIChatFormatter(), "a small offline program, not a language model", False)
 
 
 class _Witness(ChatModelBase):
@@ -141,7 +142,7 @@ class _Watch:
 class _Demo:
     """One run: the first session, the facts, the second session, the files."""
 
-    def __init__(self, engine: _Engine, root: Path, kept: bool, out: Screen) -> None:
+    def __init__(self, engine: Engine, root: Path, kept: bool, out: Screen) -> None:
         self._engine = engine
         self._witness = _Witness(engine.model)
         self._root = root
@@ -274,7 +275,8 @@ class _Demo:
         toolkit.register_middleware(self._watch_tools)
         for function in (read_kiln_log, list_inventory, compare_quotes):
             toolkit.register_tool_function(function)
-        agent = ReActAgent("Remy", data.SYSTEM_PROMPT, self._witness, self._engine.formatter, toolkit)
+        prompt = f"{data.SYSTEM_PROMPT}\n\n{reme.guidance('en')}"
+        agent = ReActAgent("Remy", prompt, self._witness, self._engine.formatter, toolkit)
         agent.set_console_output_enabled(False)
         agent.register_instance_hook("pre_reasoning", "story_clock", self._set_clock)
         reme.attach(agent, session_id=session_id, tools=_TOOLS)

@@ -193,6 +193,25 @@ async def test_a_model_that_cannot_be_reached_is_one_sentence(
             await demo.run_demo(plain=True, vault_dir=vault_dir)
 
 
+def test_the_engine_follows_the_keys_and_names_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    offline = demo.choose_engine()
+    assert (type(offline.model).__name__, offline.is_language_model) == ("OfflineModel", False)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    openai = demo.choose_engine("gpt-x")
+    assert (type(openai.model).__name__, openai.model.model_name, openai.is_language_model) == (
+        "OpenAIChatModel",
+        "gpt-x",
+        True,
+    )
+    monkeypatch.setenv("DASHSCOPE_API_KEY", "none")
+    dashscope = demo.choose_engine()
+    assert (type(dashscope.model).__name__, type(dashscope.formatter).__name__) == (
+        "DashScopeChatModel",
+        "DashScopeChatFormatter",
+    )
+    assert dashscope.model.model_name in dashscope.about
+
+
 async def test_citations_are_checked_against_the_files(vault_dir: Path) -> None:
     vault = Vault(vault_dir)
     await vault.write("a.md", "one\n- 09:00 Wen: the key is **blue**\nthree\n")
