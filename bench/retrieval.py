@@ -32,7 +32,7 @@ from agentscope_reme.vault import Vault
 DEPTHS = (1, 5, 10)
 BUDGETS = (4000, 8000)
 CATEGORIES = (1, 2, 3, 4)
-MONTHS = "january february march april may june july august september october november december".split()
+MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
 LINK = re.compile(r"!?\[\[([^\]|#\n]+)(?:#[^\]|\n]*)?(?:\|([^\]\n]*))?\]\]")
 
 Passages = list[tuple[str, str]]  # (session or note, text), best first
@@ -48,7 +48,8 @@ class Session:
     turns: tuple[tuple[str, str, str], ...]
 
     def note(self) -> str:
-        head = f"---\nname: {self.id.replace('/', ' ')}\ncreated: {self.day}\ndescription: Conversation at {self.when}\n---\n"
+        name = self.id.replace("/", " ")
+        head = f"---\nname: {name}\ncreated: {self.day}\ndescription: Conversation at {self.when}\n---\n"
         return head + "\n\n".join(f"**{speaker}**: {text}" for _, speaker, text in self.turns) + "\n"
 
 
@@ -146,8 +147,8 @@ def fts5(documents: Sequence[tuple[str, str]], tokenizer: str = "porter unicode6
         match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words[:120]))
         if not match:
             return []
-        rows = database.execute("select rowid from f where f match ? order by bm25(f) limit 200", (match,)).fetchall()
-        return [documents[number] for (number,) in rows]
+        found = database.execute("select rowid from f where f match ? order by bm25(f) limit 200", (match,)).fetchall()
+        return [documents[number] for (number,) in found]
 
     return search
 

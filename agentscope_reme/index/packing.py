@@ -1,13 +1,15 @@
 """From ranked units to excerpts: each text once, neighbours joined, within the limit and the token budget."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；…\n])")
 _NOT_WORD = re.compile(r"[\W_]+")
 ELLIPSIS = "…"
+PAGE = 1_000  # tokens
+WORTH_A_FILE = 0.3
 SMALLEST_CLIP = 25  # tokens; less than this of a excerpt says nothing
 _LONG_SENTENCE = 240
 _ALIKE = 24  # squashed characters from which two excerpts can count as the same statement
@@ -33,11 +35,15 @@ class Excerpt:
     clipped: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Group:
-    """Consecutive excerpts of a file, which make one hit; its score is that of the best of them."""
+    """Consecutive excerpts of a file, which make one hit; its score is that of the best of them.
+
+    ``page`` is which thousand tokens of the result it was opened in.
+    """
 
     excerpts: list[Excerpt] = field(default_factory=list)
+    page: int = 0
 
     @property
     def score(self) -> float:
@@ -56,69 +62,121 @@ class Group:
         return max(excerpt.last for excerpt in self.excerpts)
 
 
+def best_files_first(ranked: Sequence[tuple[int, int, float]], most: int) -> list[tuple[int, float]]:
+    """Order of ``(slot, file, score)``: the best unit of each of the first few files, then all others, by score.
+
+    ``most`` files at most, and only those whose best is worth .3 of the very best (scores ``s`` stand for odds
+    ``s / (1 - s)``): several notes are heard without letting in what only fills a place.
+    """
+    first: list[tuple[int, float]] = []
+    rest: list[tuple[int, float]] = []
+    seen: set[int] = set()
+    floor = _odds(ranked[0][2]) * WORTH_A_FILE if ranked else 0.0
+    for slot, file, score in ranked:
+        if file not in seen and len(seen) < most and _odds(score) >= floor:
+            seen.add(file)
+            first.append((slot, score))
+        else:
+            rest.append((slot, score))
+    return first + rest
+
+
 def pack(
     excerpts: Iterable[Excerpt | None],
+    lookup: Callable[[str, int], Excerpt | None],
     limit: int,
     budget: int,
     clip: Callable[[Excerpt, int], Excerpt | None],
     most_chars: int,
 ) -> list[Group]:
-    """Take excerpts, best first, until ``limit`` groups and ``budget`` tokens are full; returns groups by best score.
+    """Take excerpts in order until ``limit`` groups and ``budget`` tokens are full.
 
-    An excerpt beside one that was taken joins it; when all groups are open, only such excerpts are still taken. A
-    excerpt whose text stands in one taken before is left out. ``clip`` shortens one to a number of tokens, or gives
-    None; excerpts over ``most_chars`` characters are clipped in any case. None among the excerpts is passed over.
+    An excerpt beside one that was taken joins it, but only within the same thousand tokens, so that whoever cuts the
+    result short has the best of it. When all groups are open, one that lies a single unit away joins too, with the
+    unit between (``lookup``), and others are passed over. An excerpt whose text stands in one taken before is left
+    out. ``clip`` shortens one to a number of tokens, or gives None; excerpts over ``most_chars`` characters are clipped
+    in any case. None among the excerpts is passed over.
     """
-    groups: list[Group] = []
-    group_of: dict[tuple[str, int], Group] = {}
-    shown: list[str] = []
-    left = budget
+    tray = _Tray(limit, budget, clip, most_chars)
     for excerpt in excerpts:
-        if excerpt is None or (excerpt.path, excerpt.number) in group_of:
+        if excerpt is None:
             continue
-        before = group_of.get((excerpt.path, excerpt.number - 1))
-        after = group_of.get((excerpt.path, excerpt.number + 1))
-        if before is None and after is None and len(groups) >= limit:
-            continue
+        for one in tray.with_bridge(excerpt, lookup):
+            if not tray.take(one):
+                return tray.groups
+    return tray.groups
+
+
+class _Tray:
+    """What has been taken."""
+
+    def __init__(
+        self, limit: int, budget: int, clip: Callable[[Excerpt, int], Excerpt | None], most_chars: int
+    ) -> None:
+        self.groups: list[Group] = []
+        self._limit, self._budget, self._left = limit, budget, budget
+        self._clip, self._most_chars = clip, most_chars
+        self._group_of: dict[tuple[str, int], Group] = {}
+        self._shown: list[str] = []
+
+    def with_bridge(self, excerpt: Excerpt, lookup: Callable[[str, int], Excerpt | None]) -> list[Excerpt]:
+        """The excerpt alone, with a unit that joins it to a group, or nothing when it has no place."""
+        path, number = excerpt.path, excerpt.number
+        if (path, number) in self._group_of:
+            return []
+        if len(self.groups) < self._limit or self._beside(path, number - 1) or self._beside(path, number + 1):
+            return [excerpt]
+        for step in (-1, 1):
+            if self._beside(path, number + 2 * step) and (path, number + step) not in self._group_of:
+                between = lookup(path, number + step)
+                if between is not None:
+                    return [between, excerpt]
+        return []
+
+    def take(self, excerpt: Excerpt) -> bool:
+        """Print an excerpt, unless it says what was said; False when there is no more room."""
+        path, number = excerpt.path, excerpt.number
+        before, after = self._beside(path, number - 1), self._beside(path, number + 1)
+        if before is None and after is None and len(self.groups) >= self._limit:
+            return True
         squashed = _NOT_WORD.sub(" ", excerpt.text).strip().casefold()
-        if any(same_statement(squashed, other) for other in shown):
-            continue
+        if any(same_statement(squashed, other) for other in self._shown):
+            return True
         cost = count_tokens(excerpt.text)
-        if cost > left or len(excerpt.text) > most_chars:
-            shorter = clip(excerpt, min(left, most_chars // 4)) if left >= SMALLEST_CLIP else None
+        if cost > self._left or len(excerpt.text) > self._most_chars:
+            room = min(self._left, self._most_chars // 4)
+            shorter = self._clip(excerpt, room) if self._left >= SMALLEST_CLIP else None
             if shorter is None:
-                break
+                return False
             excerpt, cost = shorter, count_tokens(shorter.text)
-        left -= cost
-        shown.append(squashed)
-        _place(excerpt, before, after, groups, group_of)
-        if left <= 0:
-            break
-    return groups
+        self._place(excerpt, before, after)
+        self._left -= cost
+        self._shown.append(squashed)
+        return self._left > 0
 
+    def _page(self) -> int:
+        return (self._budget - self._left) // PAGE
 
-def _place(
-    excerpt: Excerpt,
-    before: Group | None,
-    after: Group | None,
-    groups: list[Group],
-    group_of: dict[tuple[str, int], Group],
-) -> None:
-    if before is not None:
-        before.excerpts.append(excerpt)
-        if after is not None:
+    def _beside(self, path: str, number: int) -> Group | None:
+        group = self._group_of.get((path, number))
+        return group if group is not None and group.page == self._page() else None
+
+    def _place(self, excerpt: Excerpt, before: Group | None, after: Group | None) -> None:
+        if before is not None and after is not None:
             before.excerpts.extend(after.excerpts)
-            groups.remove(after)
+            self.groups.remove(after)
             for other in after.excerpts:
-                group_of[other.path, other.number] = before
-        group_of[excerpt.path, excerpt.number] = before
-    elif after is not None:
-        after.excerpts.insert(0, excerpt)
-        group_of[excerpt.path, excerpt.number] = after
-    else:
-        group = Group([excerpt])
-        groups.append(group)
-        group_of[excerpt.path, excerpt.number] = group
+                self._group_of[other.path, other.number] = before
+        group = before or after
+        if group is None:
+            group = Group(page=self._page())
+            self.groups.append(group)
+        group.excerpts.append(excerpt)
+        self._group_of[excerpt.path, excerpt.number] = group
+
+
+def _odds(score: float) -> float:
+    return score / (1 - score) if score < 1 else float("inf")
 
 
 def same_statement(one: str, other: str) -> bool:

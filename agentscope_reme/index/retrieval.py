@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..models import SearchHit, SearchResult, SearchStatus
 from ..vault.layout import MEMORY_FILE
 from .corpus import Corpus, FileEntry
-from .packing import Group, pack
+from .packing import Excerpt, Group, best_files_first, pack
 from .reading import day_number, day_text
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LONGEST_QUERY = 2_000  # characters; what comes after is not looked at
 MOST_RANKED = 2_000
+FILES_FIRST = 5
 MOST_LINKS = 10
 # Who speaks in a conversation with an agent is no person that a question could name.
 _ROLES = frozenset(
@@ -84,9 +85,17 @@ class Retriever:
             return SearchResult("none", note=_nothing(ranked.missing, request), query=request.query), set()
         floor = request.min_score if request.min_score is not None else 0.0
         reader = ExcerptReader(self._vault, corpus, self._chunk_chars, self._sentence_score(query))
-        scored = zip(ranked.slots.tolist(), ranked.scores.tolist(), strict=True)
-        excerpts = (reader.excerpt(slot, score) for slot, score in scored if score >= floor)
-        groups = pack(excerpts, limit, budget, reader.clip, max(self._chunk_chars, 400))
+        file, number = corpus.column("file"), corpus.column("number")
+        pairs = [(s, v) for s, v in zip(ranked.slots.tolist(), ranked.scores.tolist(), strict=True) if v >= floor]
+        at = {(int(file[slot]), int(number[slot])): (slot, score) for slot, score in pairs}
+
+        def lookup(path: str, where: int) -> Excerpt | None:
+            found = at.get((corpus.files[path].id, where))
+            return reader.excerpt(*found) if found is not None else None
+
+        order = best_files_first([(slot, int(file[slot]), score) for slot, score in pairs], min(limit, FILES_FIRST))
+        excerpts = (reader.excerpt(slot, score) for slot, score in order)
+        groups = pack(excerpts, lookup, limit, budget, reader.clip, max(self._chunk_chars, 400))
         hits = tuple(self._hit(group, reader, context.demoted) for group in self._in_order(groups, context.preferred))
         if not hits:
             if reader.stale:
