@@ -150,7 +150,9 @@ def daily_create(
         addition = with_generated_part(present.body, CARD_PART, body) if body.strip() else present.body
         return {key: value for key, value in front.items() if key in kept}, addition
 
-    return update_card(vault, date, session_id, update, actor=actor, reason=reason)
+    # The keys that say where a card comes from are the system's; written as the agent's they would be taken out again.
+    writer = "pipeline" if actor == "agent" else actor
+    return update_card(vault, date, session_id, update, actor=writer, reason=reason or f"daily_create ({actor})")
 
 
 def daily_list(vault: "Vault", date: str = "") -> tuple[DailyCard, ...]:
@@ -178,11 +180,11 @@ def daily_reindex(vault: "Vault", date: str = "", *, actor: str = "pipeline") ->
     """
     date = day_of(vault, date)
     path = daily_page(date)
+    if not vault.storage.exists(path) and not daily_list(vault, date):
+        return None
     with vault.storage.lock():
         lines = "\n".join(_index_line(card) for card in daily_list(vault, date))
         exists = vault.storage.exists(path)
-        if not exists and not lines:
-            return None
         text = _text(vault, path) if exists else compose({"name": date}, f"# {date}\n")
         changed = with_generated_part(text, INDEX_PART, lines)
         return vault.write_sync(path, changed, overwrite=exists, actor=actor, reason="the day's cards")
