@@ -1,5 +1,6 @@
 """The visible text of HTML as passages, with the lines it stands on."""
 
+import re
 from html.parser import HTMLParser
 
 from .passages import Lines, Passage, divided
@@ -10,7 +11,8 @@ _INLINE_TAGS = """
 a abbr b bdi bdo cite code em font i img kbd label mark q s small span strong sub sup time u var wbr td th
 """
 _INLINE = frozenset(_INLINE_TAGS.split())
-# html.parser's time grows faster than the text when it is nothing but broken markup.
+_NOT_LINE_BREAK = re.compile(r"[^\n]")
+_COMMENT_END = re.compile(r"--!?>")
 _LONGEST_HTML = 4_000_000
 
 
@@ -18,7 +20,7 @@ def read_html(lines: Lines, limit: int) -> tuple[list[Passage], list[str], str]:
     """Passages by block elements, the headings in order, and the page's title. Scripts and styles are left out."""
     reader = _Reader(lines)
     try:
-        reader.feed(lines.text[:_LONGEST_HTML])
+        reader.feed(_closed(lines.text[:_LONGEST_HTML]))
         reader.close()
     except (AssertionError, ValueError, RecursionError):
         # A parser that gives up keeps what it has read.
@@ -26,6 +28,25 @@ def read_html(lines: Lines, limit: int) -> tuple[list[Passage], list[str], str]:
     reader.end_block()
     passages = [part for passage in reader.passages for part in divided(lines.text, passage, limit)]
     return passages, reader.headings, reader.title
+
+
+def _closed(html: str) -> str:
+    """The page without ``<`` that no ``>`` follows and with its comments blanked, character for character.
+
+    html.parser looks to the end of the text for what closes them, each time anew.
+    """
+    last = html.rfind(">") + 1
+    html = html[:last] + html[last:].replace("<", " ")
+    parts, place = [], 0
+    while (begin := html.find("<!--", place)) >= 0:
+        end = _COMMENT_END.search(html, begin + 2)
+        if end is None:
+            parts.append(html[place:].replace("<!--", "    "))
+            return "".join(parts)
+        comment = html[begin : end.end()]
+        parts += [html[place:begin], _NOT_LINE_BREAK.sub(" ", comment)]
+        place = end.end()
+    return "".join((*parts, html[place:]))
 
 
 class _Reader(HTMLParser):

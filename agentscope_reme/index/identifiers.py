@@ -10,6 +10,7 @@ from .english import CAPITAL_NAMES
 # Longer ones are data (base64, hashes of media), not names somebody asks for.
 _LONGEST_WHOLE = 160
 _MOST_PARTS = 24
+_MOST_NUMBERS = 6
 
 _SEPARATORS = (re.compile(r"[/\\:@]+"), re.compile(r"[-_&]+"), re.compile(r"\.+"), re.compile(r"'+"))
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z][A-Z])(?=[A-Z][a-z]{2})")
@@ -122,7 +123,7 @@ def _collect(word: str, level: int, pieces: dict[str, None], parts: dict[str, No
 
 def _collect_version(word: str, pieces: dict[str, None]) -> None:
     numbers = word.lstrip("v").split(".")
-    for count in range(len(numbers), 1, -1):
+    for count in range(min(len(numbers), _MOST_NUMBERS), 1, -1):
         number = ".".join(numbers[:count])
         pieces[number] = None
         if word.startswith("v"):

@@ -34,7 +34,7 @@ _lock = threading.Lock()
 class Block:
     """Rows ``begin`` to ``end`` (0-based, exclusive) of a text.
 
-    ``level`` is a heading's. ``top`` says that the block lies in no list and no quote; only such headings open sections.
+    ``level`` is a heading's. ``top`` says that it lies in no list and no quote; only such headings open sections.
     """
 
     kind: BlockKind

@@ -69,7 +69,7 @@ class Lines:
         return self.first + min(bisect_right(self.starts, offset) - 1, max(len(self.rows) - 1, 0))
 
     def span(self, begin: int, end: int) -> tuple[int, int] | None:
-        """Characters of the rows ``begin`` to ``end`` (0-based, exclusive), blank rows around left out; None if all are."""
+        """Characters of the rows ``begin`` to ``end`` (0-based, exclusive) less blank rows around; None if all are."""
         while begin < end and not self.rows[begin].strip():
             begin += 1
         while begin < end and not self.rows[end - 1].strip():

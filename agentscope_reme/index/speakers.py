@@ -25,8 +25,8 @@ _LABEL_WORDS = """
 note notes warning tip tips todo example examples ps http https file mailto input output result results error
 date time place location status summary title name tags tag created updated source links link see author
 goal progress question answer step steps option cause symptom fix usage default type key value total
-注 注意 注释 提示 警告 例如 比如 例 示例 问题 答案 回答 问 答 时间 日期 地点 状态 标题 标签 来源 作者 总结 结论 目标 备注
-说明 步骤 参考 链接 原因
+注 注意 注释 提示 警告 例如 比如 例 示例 问题 答案 回答 问 答 时间 日期 地点 状态 标题 标签 来源 作者
+总结 结论 目标 备注 说明 步骤 参考 链接 原因
 """
 _LABELS = frozenset(_LABEL_WORDS.split())
 

@@ -27,6 +27,8 @@ _SKIN = re.compile(f"[{_DRESS}]")
 _LETTER = r"[^\W_][\u0300-\u036f\u0591-\u05bd\u064b-\u0652\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd]*"
 _JOINT = r"(?:://|::|:\\|[/\\][._]?|_+|[-.@&'’]|:(?=\d\d)|,(?=\d{3}(?!\d)))"
 _WORD = re.compile(rf"(?:{_LETTER})+(?:{_JOINT}(?:{_LETTER})+)*(?:\+\+|(?<![^\W_]{{2}})#)?")
+_LONGEST_COMPOUND = 256
+_PLAIN = re.compile(rf"(?:{_LETTER})+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _POSSESSIVE = ("'s", "'S")
 # A date with one of these and a letter or digit beside it is part of a name, which must stay whole.
@@ -70,6 +72,10 @@ def words_of(piece: str) -> Iterator[str | Compound]:
         word = match.group()
         if word.isalpha() and word.isascii() and (word.islower() or word.isupper()):
             yield word
+            continue
+        if len(word) > _LONGEST_COMPOUND:
+            # Data rather than a name: its words are found, its structure is not kept.
+            yield from _PLAIN.findall(word)
             continue
         word = _THOUSANDS.sub("", word).replace("’", "'")
         if word.endswith(_POSSESSIVE) and len(word) > 2:
