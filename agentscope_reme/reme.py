@@ -207,6 +207,7 @@ class ReMe(WorkingMemoryAPI):
             max_input_length=max_input_length,
             compact_ratio=compact_ratio,
         )
+        memory.tool_results = self.tool_results
         self._memories.add(memory)
         return memory
 
@@ -292,6 +293,7 @@ class ReMe(WorkingMemoryAPI):
     def adopt(self, memory: Any) -> None:
         """Give a memory that was made without a vault this one's vault, settings and counter."""
         memory.vault, memory.config, memory.budget = self.vault, self.config, self.budget
+        memory.tool_results = self.tool_results
         self._memories.add(memory)
 
     def stand_in(self, memory: Any, session_id: str | None = None) -> Any:
@@ -336,9 +338,11 @@ class ReMe(WorkingMemoryAPI):
             raise ConfigError("vault_dir: an open vault cannot be moved; make a new ReMe")
         self.config = ReMeConfig.of(**{**self.config.model_dump(), **changes})
         self._compaction = None
-        reading: set[str] = self._tool_results.reading_tools if self._tool_results else set()
-        self._tool_results = None
-        self.tool_results.reading_tools |= reading
+        config = self.config
+        # The same object: toolkits have it as their middleware.
+        self.tool_results.configure(
+            config.recent_tool_results, config.recent_max_bytes, config.old_max_bytes, config.max_input_length
+        )
         for memory in self._memories:
             memory.config = self.config
 

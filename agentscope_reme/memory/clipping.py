@@ -1,22 +1,37 @@
 """Cutting a long text to head and tail: by bytes, never inside a character, and never twice. Pure functions."""
 
 import re
-import unicodedata
 from dataclasses import dataclass
 
+from ..vault.encoding import clean_text, safe_cut
+
 # Terminal control sequences: a preview is read by a model, not by a terminal. The file keeps them.
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_ZWJ = "\u200d"
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
 @dataclass(frozen=True)
 class Pointer:
-    """Where the full text of a clipped one lies. ``path`` is vault-relative; without one, ``why`` says what is so."""
+    """Where the full text of a clipped one lies: vault-relative ``path``, ``size`` in bytes, ``lines``.
+
+    Without a path, ``why`` says what is so. ``what`` names what the file holds. ``again`` is the call that shows the
+    same text once more, where the text is itself a page of the file.
+    """
 
     path: str
     size: int
     lines: int
     why: str = "the full text could not be saved"
+    what: str = "The full text"
+    again: str = ""
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """A clipped text; ``notice`` is the line in it that says so ("" when nothing was cut), ``total`` its characters."""
+
+    text: str
+    notice: str
+    total: int
 
 
 def without_ansi(text: str) -> str:
@@ -27,32 +42,46 @@ def without_ansi(text: str) -> str:
 def notice(pointer: Pointer, *, omitted: int, total: int, next_line: int) -> str:
     """Return the line between head and tail: how much is left out, where the whole lies, how to page it."""
     left_out = f"{omitted} of {total} characters left out here"
+    if pointer.again:
+        return f"[{left_out}. This is a page of {pointer.path}; {pointer.again} shows it again]"
     if not pointer.path:
         return f"[{left_out}; {pointer.why}]"
     return (
-        f"[{left_out}. The full text ({pointer.size} bytes, {pointer.lines} lines) is in {pointer.path} of the memory "
+        f"[{left_out}. {pointer.what} ({pointer.size} bytes, {pointer.lines} lines) is in {pointer.path} of the memory "
         f'vault: read(path="{pointer.path}", start_line={next_line})]'
     )
 
 
 def clip(text: str, limit: int, pointer: Pointer) -> str:
-    """Return head + notice + tail of ``text``, together at most ``limit`` bytes of UTF-8.
+    """Return head + notice + tail of ``text``, together at most ``limit`` bytes of UTF-8; see :func:`clipped`."""
+    return clipped(text, limit, pointer).text
+
+
+def clipped(text: str, limit: int, pointer: Pointer, *, total: int | None = None) -> Clipped:
+    """Clip a text to head + notice + tail, together at most ``limit`` bytes of UTF-8.
 
     Head and tail end at line ends where one is near; neither splits a character or what is drawn as one. A text within
-    the limit comes back as it is. Where not even the notice fits the limit, the notice alone is returned.
+    the limit comes back as it is. Where not even the notice fits the limit, the notice alone is returned. ``total`` is
+    the number of characters of the full text where ``text`` is already less than that.
+
+    The characters of head and tail and those left out add up to the total. The preview has no terminal control
+    sequences and no lone surrogates, and what it counts is the text without them.
     """
-    text = without_ansi(text)
-    if byte_length(text) <= limit:
-        return text
-    total = len(text)
+    text = without_ansi(clean_text(text, keep_nul=True))
+    total = max(len(text), total or 0)
+    if byte_length(text) <= limit and total == len(text):
+        return Clipped(text, "", total)
     longest = notice(pointer, omitted=total, total=total, next_line=text.count("\n") + 1)
     room = limit - byte_length(longest) - 2
     if room <= 0:
-        return longest
+        shortest = notice(pointer, omitted=total, total=total, next_line=1)
+        return Clipped(shortest, shortest, total)
     head = _near_line_end(text, prefix_within(text, room * 2 // 3))
     tail = _near_line_start(text, max(head, suffix_within(text, room - byte_length(text[:head]))))
-    shown = notice(pointer, omitted=tail - head, total=total, next_line=text[:head].count("\n") + 1)
-    return "\n".join(part for part in (text[:head].removesuffix("\n"), shown, text[tail:]) if part)
+    omitted = total - head - (len(text) - tail)
+    shown = notice(pointer, omitted=omitted, total=total, next_line=text[:head].count("\n") + 1)
+    parts = (text[:head].removesuffix("\n"), shown, text[tail:])
+    return Clipped("\n".join(part for part in parts if part), shown, total)
 
 
 def byte_length(text: str) -> int:
@@ -63,7 +92,7 @@ def byte_length(text: str) -> int:
 def prefix_within(text: str, limit: int) -> int:
     """Return how many characters of the start fit ``limit`` bytes, without parting what is drawn as one."""
     kept = text[:limit].encode("utf-8", "surrogatepass")[: max(0, limit)].decode("utf-8", "ignore")
-    return _whole(text, len(kept))
+    return safe_cut(text, len(kept))
 
 
 def suffix_within(text: str, limit: int) -> int:
@@ -72,30 +101,9 @@ def suffix_within(text: str, limit: int) -> int:
         return len(text)
     kept = text[-limit:].encode("utf-8", "surrogatepass")[-limit:].decode("utf-8", "ignore")
     start = len(text) - len(kept)
-    while start < len(text) and _joins(text, start):
+    while start < len(text) and safe_cut(text, start) != start:
         start += 1
     return start
-
-
-def _whole(text: str, cut: int) -> int:
-    for _ in range(64):
-        if 0 < cut < len(text) and _joins(text, cut):
-            cut -= 1
-        else:
-            break
-    return cut
-
-
-def _joins(text: str, i: int) -> bool:
-    """Whether the character at ``i`` belongs to what is drawn before it."""
-    here, before = text[i], text[i - 1] if i else ""
-    return (
-        here == _ZWJ
-        or before == _ZWJ
-        or unicodedata.category(here) in ("Mn", "Me", "Mc")
-        or "\U0001f3fb" <= here <= "\U0001f3ff"
-        or (here == "\n" and before == "\r")
-    )
 
 
 def _near_line_end(text: str, cut: int) -> int:

@@ -26,6 +26,7 @@ from .window import repaired
 if TYPE_CHECKING:
     from ..vault import Vault
     from ..vault.dialog import Journal
+    from .tool_result import ToolResultCompactor
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +76,8 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self.breaker = Breaker()
         self.lock = asyncio.Lock()
         self._journal: Journal | None = None
+        # Knows what was cut from results where they entered, until the message says it itself.
+        self.tool_results: ToolResultCompactor | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ReMeInMemoryMemory":
         """Copy the conversation; vault, counter and journal stay shared, the account and the lock are new."""
@@ -143,6 +146,8 @@ class ReMeInMemoryMemory(InMemoryMemory):
             if known and not allow_duplicates:
                 continue
             entry = (deepcopy(message), _mark_list(marks))
+            if self.tool_results is not None:
+                self.tool_results.stamp(entry[0])
             self._content.append(entry)
             ledger.append(*entry)
 

@@ -5,6 +5,7 @@ calls, only when the window itself is at stake.
 """
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ReMeError
@@ -36,6 +37,7 @@ async def shrink(memory: "ReMeInMemoryMemory", results: ToolResultCompactor, *, 
     if memory.vault is None:
         return []
     paths: list[str] = []
+    inputs = {str(call.get("id")): call.get("input") for message, _ in memory.content for call in calls_of(message)}
     summary = await memory.summary_tokens()
     for words, aim in ((False, target), (True, hard)):
         for _ in range(ROUNDS):
@@ -47,7 +49,7 @@ async def shrink(memory: "ReMeInMemoryMemory", results: ToolResultCompactor, *, 
             moved: list[str] = []
             for message in candidates:
                 if memory.ledger.cost(message) > share:
-                    clipped = await _clip(memory, message, results, share, words=words)
+                    clipped = await _clip(memory, message, results, share, inputs, words=words)
                     moved += clipped
                     if clipped:
                         memory.ledger.changed(message)
@@ -84,7 +86,13 @@ def _candidates(memory: "ReMeInMemoryMemory", *, words: bool) -> list["Msg"]:
 
 
 async def _clip(
-    memory: "ReMeInMemoryMemory", message: "Msg", results: ToolResultCompactor, tokens: int, *, words: bool
+    memory: "ReMeInMemoryMemory",
+    message: "Msg",
+    results: ToolResultCompactor,
+    tokens: int,
+    inputs: Mapping[str, Any],
+    *,
+    words: bool,
 ) -> list[str]:
     """Clip every long part of a message so that it comes near ``tokens``; return the files."""
     size = _bytes_of(message)
@@ -92,7 +100,7 @@ async def _clip(
     limit = max(MIN_BYTES, int(size * tokens / cost * 0.9))
     parts = max(1, sum(1 for _ in results_of(message)))
     try:
-        paths = await results.age(message, max(MIN_BYTES, limit // parts), media=True)
+        paths = await results.age(message, max(MIN_BYTES, limit // parts), inputs, media=True)
         if words:
             if isinstance(message.content, str):
                 message.content = [{"type": "text", "text": message.content}]

@@ -7,19 +7,21 @@ twice changes nothing and a text that imitates the notice gains nothing.
 """
 
 import asyncio
-import base64
-import binascii
 import logging
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextvars import ContextVar
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ReMeError
-from .blocks import MEDIA, blocks_of, output_blocks
-from .clipping import Pointer, byte_length, clip
+from ..vault.encoding import clean_text
+from .blocks import blocks_of, output_blocks
+from .clipping import Clipped, Pointer, byte_length, clip, clipped
+from .media import inline_media
 from .tokens import TokenBudget
+from .vault_pages import page_call
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Under this key of Msg.metadata: {call id: {"limit": bytes, "path": ..., "size": ..., "lines": ...}}.
+# Under this key of Msg.metadata: {call id: {"limit": bytes, "path": ..., "size": ..., "lines": ..., "total": characters
+# of the full text, "notice": the line that stands in the text, "again": the call that shows a page once more}}.
 STATE_KEY = "reme_tool_results"
 
 # The window of the agent whose step is running, for the middleware, which is not told whose call it wraps.
@@ -39,11 +42,6 @@ current_window: ContextVar[int | None] = ContextVar("agentscope_reme_window", de
 MIN_BYTES = 400
 # Clipped results remembered between the call and the memory.
 MOST_ENTERED = 1_000
-
-_SUFFIXES = {
-    "image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
-    "audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/mp3": ".mp3", "video/mp4": ".mp4",
-}  # fmt: skip
 
 
 class ToolResultCompactor:
@@ -69,17 +67,21 @@ class ToolResultCompactor:
         window: int = 128_000,
     ) -> None:
         self._vault = vault
-        self.recent_tool_results = recent_tool_results
-        self.recent_max_bytes = recent_max_bytes
-        self.old_max_bytes = old_max_bytes
         self._budget = budget or TokenBudget()
-        self._window = window
+        self.configure(recent_tool_results, recent_max_bytes, old_max_bytes, window)
         # Tools that read the vault itself: their results are pages already and are never stored a second time.
         self.reading_tools: set[str] = set()
         self._entered: OrderedDict[tuple[str, int], dict[str, Any]] = OrderedDict()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ToolResultCompactor":
         return self
+
+    def configure(self, recent_tool_results: int, recent_max_bytes: int, old_max_bytes: int, window: int) -> None:
+        """Set the bounds, also of toolkits and memories that use this already; the units are those of the class."""
+        self.recent_tool_results = recent_tool_results
+        self.recent_max_bytes = recent_max_bytes
+        self.old_max_bytes = old_max_bytes
+        self._window = window
 
     # --- where a result enters ----------------------------------------------------------------------------------
 
@@ -132,10 +134,12 @@ class ToolResultCompactor:
             limit = await self._limit_for(joined_text(response.content))
             if limit is None:
                 return response
-            bounded = await self._bounded(response.content, limit, save=save)
+            bounded = await self._bounded(response.content, limit, save=save, lose=True)
             if bounded is not None:
+                # A tool may go on filling the very response it has given out.
+                response = copy(response)
                 response.content = bounded.output
-                if bounded.state.get("path"):
+                if save:
                     self._entered[str(call.get("id")), fingerprint(bounded.output)] = bounded.state
                     while len(self._entered) > MOST_ENTERED:
                         self._entered.popitem(last=False)
@@ -158,6 +162,18 @@ class ToolResultCompactor:
         if size <= limit and rate * size <= tokens:
             return None
         return max(MIN_BYTES, min(limit, int(tokens / max(rate, 1e-9) * 0.95)))
+
+    def stamp(self, message: "Msg") -> None:
+        """Write into a message on its way into a memory what was cut from its results where they entered.
+
+        From then on it is known wherever the message goes: into a saved session, into another process.
+        """
+        for block in blocks_of(message):
+            if block.get("type") == "tool_result" and self._entered:
+                name = str(block.get("id"))
+                state = self._entered.get((name, fingerprint(block.get("output"))))
+                if state is not None:
+                    _keep_state(message, name, state)
 
     # --- by age, and on demand ----------------------------------------------------------------------------------
 
@@ -184,13 +200,12 @@ class ToolResultCompactor:
                 block.get("output"),
                 limit,
                 known=self._state(message, name, block.get("output")),
-                source=unchanging_source((inputs or {}).get(name)) if is_page else None,
+                page=page_call(str(block.get("name")), (inputs or {}).get(name)) if is_page else None,
                 media=media,
             )
             if bounded is not None and bounded.paths:
                 block["output"] = bounded.output
-                if isinstance(message.metadata, dict):
-                    message.metadata.setdefault(STATE_KEY, {})[name] = bounded.state
+                _keep_state(message, name, bounded.state)
                 paths += bounded.paths
         return paths
 
@@ -226,7 +241,7 @@ class ToolResultCompactor:
         pointer = await self._save(text)
         if not pointer.path:
             return None
-        block[key] = clip(text, limit, pointer)
+        block[key] = clip(clean_text(text, keep_nul=True), limit, pointer)
         return pointer.path
 
     # --- the work -----------------------------------------------------------------------------------------------
@@ -243,45 +258,58 @@ class ToolResultCompactor:
         limit: int,
         *,
         known: dict[str, Any] | None = None,
-        source: str | None = None,
+        page: Pointer | None = None,
         media: bool = False,
         save: bool = True,
+        lose: bool = False,
     ) -> "_Bounded | None":
-        """Bound one output; None when it may stay as it is."""
+        """Bound one output; None when it may stay as it is. ``lose`` clips also what cannot be kept in a file."""
         blocks = output_blocks(output)
         text = joined_text(blocks)
         moved = await self._moved_media(blocks) if media else {}
-        long = byte_length(text) > limit
-        if not long and not moved:
-            return None
+        cut: Clipped | None = None
         state: dict[str, Any] = {**(known or {}), "limit": limit}
         paths = [path for path, _ in moved.values()]
-        if long:
-            pointer, full = await self._pointer(text, known, source, save)
-            state |= {"path": pointer.path, "size": pointer.size, "lines": pointer.lines}
-            paths += [pointer.path] if pointer.path else []
-            text = clip(full, limit, pointer)
-        if isinstance(output, str):
-            return _Bounded(text, state, paths)
-        return _Bounded(_rebuilt(blocks, text if long else None, moved), state, paths)
+        if byte_length(text) > limit:
+            pointer, source, total = await self._source(text, known, page, save)
+            if pointer.path or lose:
+                cut = clipped(source, limit, pointer, total=total)
+                state |= {"path": pointer.path, "size": pointer.size, "lines": pointer.lines, "again": pointer.again}
+                state |= {"total": cut.total, "notice": cut.notice}
+                paths += [pointer.path] if pointer.path else []
+        if cut is None and not moved:
+            return None
+        if isinstance(output, str) and cut is not None:
+            return _Bounded(cut.text, state, paths)
+        return _Bounded(_rebuilt(blocks, cut.text if cut else None, moved), state, paths)
 
-    async def _pointer(
-        self, text: str, known: dict[str, Any] | None, source: str | None, save: bool
-    ) -> tuple[Pointer, str]:
-        """Return where the full text lies, and the full text as far as it can be had."""
-        if known and known.get("path"):
-            pointer = Pointer(str(known["path"]), int(known.get("size") or 0), int(known.get("lines") or 0))
-            try:
-                stored = await asyncio.to_thread(self._vault.read_bytes, pointer.path)
-                return pointer, stored.decode("utf-8", "replace")
-            except (ReMeError, OSError):  # expired: what is left of it is what there is
-                return pointer, text
-        lines = text.count("\n") + 1
-        if source is not None:
-            return Pointer(source, byte_length(text), lines), text
+    async def _source(
+        self, text: str, known: Mapping[str, Any] | None, page: Pointer | None, save: bool
+    ) -> tuple[Pointer, str, int | None]:
+        """Return where the full text lies, the text to clip, and how long the full one is where that is shorter."""
+        total: int | None = None
+        if known and known.get("notice"):
+            total = int(known.get("total") or 0)
+            path, again = str(known.get("path") or ""), str(known.get("again") or "")
+            if path:
+                pointer = Pointer(path, int(known.get("size") or 0), int(known.get("lines") or 0), again=again)
+                if not again:
+                    try:
+                        stored = await asyncio.to_thread(self._vault.read_bytes, path)
+                        return pointer, stored.decode("utf-8", "replace"), None
+                    except (ReMeError, OSError):
+                        logger.info("%s is gone; what is left of it is bounded as it is.", path)
+                return pointer, without_notice(text, str(known["notice"])), total
+        if page is not None:
+            return page, text, None
         if not save:
-            return Pointer("", byte_length(text), lines, "the tool is still running"), text
-        return await self._save(text), text
+            lines = text.count("\n") + 1
+            return Pointer("", byte_length(text), lines, "the tool is still running"), text, None
+        if total is None:
+            return await self._save(text), text, None
+        # It was cut where it entered, when it could not be saved: what was kept can be saved now.
+        kept = await self._save(text)
+        return replace(kept, what="What was kept of it"), without_notice(text, str((known or {})["notice"])), total
 
     async def _save(self, text: str) -> Pointer:
         try:
@@ -295,14 +323,13 @@ class ToolResultCompactor:
         """Store base64 media; return {index: (path, what stands for it)}. What cannot be stored is not in it."""
         moved = {}
         for i, block in enumerate(blocks):
-            source = block.get("source")
-            if block.get("type") not in MEDIA or not isinstance(source, dict) or source.get("type") != "base64":
+            found = inline_media(block)
+            if found is None:
                 continue
+            data, suffix = found
             try:
-                data = base64.b64decode(str(source.get("data") or ""))
-                suffix = _SUFFIXES.get(str(source.get("media_type")), ".bin")
                 stored = await self._vault.store_result(data, suffix)
-            except (ReMeError, OSError, binascii.Error) as error:
+            except (ReMeError, OSError) as error:
                 logger.warning("%s could not be moved to a file (%s).", block.get("type"), error)
                 continue
             moved[i] = (stored.path, f"[{block.get('type')} moved to {stored.path} ({stored.size} bytes)]")
@@ -326,10 +353,17 @@ def fingerprint(output: Any) -> int:
     return hash(joined_text(output))
 
 
-def unchanging_source(arguments: Any) -> str | None:
-    """Return the file a page was read from, when that file never changes (an offloaded result); else None."""
-    path = arguments.get("path") if isinstance(arguments, Mapping) else None
-    return path if isinstance(path, str) and path.startswith("session/tool_result/") else None
+def without_notice(text: str, shown: str) -> str:
+    """Return a clipped text without the notice that stands in it; what head and tail hold stays."""
+    before, found, after = text.partition(shown)
+    return before + after.removeprefix("\n") if found else text
+
+
+def _keep_state(message: "Msg", name: str, state: Mapping[str, Any]) -> None:
+    """Write a result's state into the message's metadata, on a copy: the caller's may be shared."""
+    held = message.metadata if isinstance(message.metadata, dict) else {}
+    states = held.get(STATE_KEY)
+    message.metadata = {**held, STATE_KEY: {**(states if isinstance(states, dict) else {}), name: dict(state)}}
 
 
 def _rebuilt(

@@ -82,9 +82,3 @@ def pieces(messages: Sequence["Msg"], limit: int, *, thinking: bool = True) -> I
             size += len(part) + 2
     if held:
         yield "\n\n".join(held)
-
-
-def rendered_turn(message: dict[str, Any]) -> str:
-    """Render a message dictionary, as a journal holds it, on one line."""
-    body = " ".join(filter(None, (block_text(block) for block in blocks_of(message))))
-    return f"[{str(message.get('timestamp') or '')[:16]}] {message.get('name')}: {' '.join(body.split())}"

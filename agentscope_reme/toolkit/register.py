@@ -53,7 +53,7 @@ def register_memory_tools(
         )
     if group_name != "basic" and group_name not in toolkit.groups:
         toolkit.create_tool_group(group_name, "Search, read and write the long-term memory vault.", active=True)
-    bound = MemoryTools(reme)
+    bound = MemoryTools(reme, {name: shown for shown, name in wanted.items()})
     for shown, name in wanted.items():
         if name in _READING:
             reme.tool_results.reading_tools.add(shown)

@@ -125,7 +125,7 @@ def _joined(text: str, position: int) -> bool:
         return True
     if "\U0001f1e6" <= after <= "\U0001f1ff":
         start = position
-        while start > 0 and "\U0001f1e6" <= text[start - 1] <= "\U0001f1ff" and position - start < 32:
+        while start > 0 and "\U0001f1e6" <= text[start - 1] <= "\U0001f1ff":
             start -= 1
         return (position - start) % 2 == 1
     return before == "\r" and after == "\n"
