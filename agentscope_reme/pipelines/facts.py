@@ -61,6 +61,9 @@ _SMALL_TALK = re.compile(
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"[?？]\s*$|[吗呢么]\s*[。.]?$")
+_REQUEST = re.compile(r"\b(?:can|could|will|would) you (?:please )?(?:remember|keep|note|write)\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"(?<=[。！？!?；;，,])\s*|(?<=\.)\s+")
+_SENTENCE = re.compile(r"(?<=[。！？!?；;])\s*|(?<=\.)\s+")
 _COMMAND = re.compile(r"/(?:compact|new|clear|history|help|exit|quit)\b", re.IGNORECASE)
 _BREAKS = re.compile(r"[\s，。！？、；：,.!?;:~～…\-—]+")
 _DIGIT = re.compile(r"[0-9]")
@@ -100,23 +103,24 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?。！？:：\"“])\s*$")
 _INTRODUCED = re.compile(r"\b(?:my name is|i'?m|i am|call me|this is|named|called)\s+$", re.IGNORECASE)
 _NO_NAME = re.compile(
     r"I(?:'(?:m|ve|d|ll))?|Ok(?:ay)?|OK|Yes|No|The|An?|It(?:'s)?|He|She|We|They|You|My|Our|Your|His|Her|This|That|These"
-    r"|Those|What|When|Where|Who|Why|How|Which|And|But|Or|So|If|Then|Also|Please|Thanks|(?:Mon|Tues|Wednes|Thurs|Fri|Satur"
-    r"|Sun)day|January|February|March|April|May|June|July|August|September|October|November|December|AM|PM|AI|TODO"
+    r"|Those|There|What|When|Where|Who|Why|How|Which|And|But|Or|So|If|Then|Also|Please|Thanks|(?:Mon|Tues|Wednes|Thurs|Fri|Satur"
+    r"|Sun)day|Today|Tomorrow|Yesterday|Last|Next|Hey|Hi|Hello|Dear|Wow|Well|Oh|Yeah|Alright|January|February|March|April|May|June|July|August|September|October|November|December|AM|PM|AI|TODO"
 )
 
 
 @lru_cache(maxsize=4096)
 def kind_of(words: str) -> Kind:
     """What a statement is; a question decides and prefers nothing."""
+    clauses = [clause for clause in _CLAUSE.split(words) if not _QUESTION.search(clause) or _REQUEST.search(clause)]
     for kind, pattern in _KINDS:
-        if pattern.search(words) and (kind == "remember" or not _QUESTION.search(words)):
+        if any(pattern.search(clause) for clause in clauses):
             return kind
     return "other"
 
 
 @lru_cache(maxsize=4096)
 def weight_of(words: str) -> int:
-    """How much a statement is worth keeping: its kind, and what facts it holds."""
+    """How much a statement is worth keeping: its kind, and what facts it holds. A bare short question is -3."""
     weight = {"remember": 6, "decision": 5, "preference": 4, "other": 0}[kind_of(words)]
     weight += 3 if _PERSONAL.search(words) else 0
     weight += 2 if _CORRECTION.search(words) else 0
@@ -124,7 +128,8 @@ def weight_of(words: str) -> int:
     weight += 2 if next(identifiers_of(words), None) else 0
     weight += 2 if next(names_of(words), None) else 0
     weight += 1 if len(words) >= 20 else 0
-    return weight - (3 if _QUESTION.search(words) else 0)
+    sentences = [sentence for sentence in _SENTENCE.split(words) if sentence]
+    return weight - (3 if all(_QUESTION.search(sentence) for sentence in sentences) else 0)
 
 
 def is_idle(text: str) -> bool:

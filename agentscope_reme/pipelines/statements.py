@@ -9,17 +9,22 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from typing import TYPE_CHECKING
 
 from ..vault.encoding import safe_cut
 from ..vault.generated import inert
 from .evidence import Said
 from .facts import Kind, identifiers_of, is_idle, kind_of, names_of, weight_of
 
+if TYPE_CHECKING:
+    from ..index.dates import DateMention
+
 MAX_STATEMENTS = 30
 MAX_CHARS = 300
 MAX_PIECES = 6
 """Most statements taken from one message, so that a pasted log does not fill the card."""
 
+_WORTHLESS = -3  # the weight of a bare short question
 _ORDER: tuple[Kind, ...] = ("remember", "decision", "preference", "other")
 HEADINGS: dict[str, dict[str, str]] = {
     "en": {
@@ -47,7 +52,9 @@ _SENTENCE_END = re.compile(r"(?<=[。！？!?；;])\s*|(?<=\.)\s+(?=\S)|\n+")
 _CLAUSE_END = re.compile(r"(?<=[，,、：:])\s*|\s+")
 _LINE = re.compile(r"- (?:(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d))? |(\d\d:\d\d) )?([^:]{1,40}): (.+)")
 
-_NOTE = re.compile(r" \((?:[^()=;]{1,40} = \d{4}-\d\d-\d\d(?:–\d{4}-\d\d-\d\d)?(?:; )?)+\)$")
+_NOTE = re.compile(r" \((?:[^()=;]{1,40} = \d{4}(?:-\d\d){0,2}(?:–\d{4}-\d\d-\d\d)?(?:; )?)+\)$")
+_TITLE_BREAKS = re.compile(r"[，。；！？,;!?\n：（(]|\.\s|:\s")
+_HAN4 = re.compile(r"[\u3400-\u9fff].*[\u3400-\u9fff].*[\u3400-\u9fff].*[\u3400-\u9fff]")
 _CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -65,7 +72,7 @@ def statements_of(said: Iterable[Said]) -> list[Statement]:
     """Cut what was said into statements; small talk, commands and pasted code are left out."""
     found: dict[str, Statement] = {}
     for one in said:
-        pieces = [piece for piece in _pieces(one.text) if not is_idle(piece)]
+        pieces = [piece for piece in _pieces(one.text) if not is_idle(piece) and weight_of(piece) > _WORTHLESS]
         made = [Statement(_with_dates(piece, one.local_day), one.speaker, one.day, one.time) for piece in pieces]
         for statement in made if len(made) <= MAX_PIECES else _in_order(sorted(made, key=_rank)[:MAX_PIECES], made):
             found.setdefault(statement.words, statement)
@@ -130,7 +137,12 @@ def dates_in(statements: Iterable[Statement], most: int = 20) -> list[str]:
     """Days that are named or were resolved, ``YYYY-MM-DD``, sorted."""
     from ..index.dates import find_dates
 
-    days = {m.first for one in statements for m in find_dates(one.words) if m.grain in ("day", "range") and m.first}
+    days = {
+        mention.first
+        for one in statements
+        for mention in find_dates(one.words)
+        if mention.first and (mention.grain == "day" or (mention.grain == "range" and _is_short(mention)))
+    }
     return sorted(days)[:most]
 
 
@@ -140,7 +152,7 @@ def identifiers_in(statements: Iterable[Statement], most: int = 20) -> list[str]
 
 
 def title_of(statements: Iterable[Statement]) -> str:
-    """A short name for a card: the first clause of its weightiest statement, without relative dates."""
+    """A short name for a card: the weightiest clause of its weightiest statement, without relative dates."""
     from ..index.dates import find_dates
 
     best = min(statements, key=_rank)
@@ -148,11 +160,12 @@ def title_of(statements: Iterable[Statement]) -> str:
     for mention in reversed(find_dates(words, date(2000, 1, 1))):
         if mention.relative:
             words = words[: mention.begin] + words[mention.stop :]
-    for clause in re.split(r"[，。；！？,;!?\n：:（(]|\.\s", words):
-        clause = " ".join(clause.split())
-        if len(clause) >= 2 and (len(clause) >= 4 or clause == " ".join(words.split())):
-            return _shortened(clause, 40)
-    return _shortened(" ".join(words.split()) or " ".join(_bare(best.words).split()), 40)
+    clauses = [" ".join(clause.split()) for clause in _TITLE_BREAKS.split(words)]
+    telling = [
+        clause for clause in clauses if not is_idle(clause) and (len(clause.split()) > 2 or _HAN4.search(clause))
+    ]
+    title = max(telling, key=weight_of) if telling else " ".join(words.split()) or " ".join(_bare(best.words).split())
+    return _shortened(title, 40)
 
 
 def description_of(statements: list[Statement], language: str, most: int = 200) -> str:
@@ -171,6 +184,10 @@ def _rank(statement: Statement) -> tuple[int, int, str, str, str]:
     return (-weight_of(statement.words), -len(statement.words), statement.day, statement.time, statement.words)
 
 
+def _is_short(mention: "DateMention") -> bool:
+    return (date.fromisoformat(mention.last) - date.fromisoformat(mention.first)).days <= 7
+
+
 def _bare(words: str) -> str:
     """The words without the resolved dates behind them."""
     return _NOTE.sub("", words)
@@ -185,9 +202,9 @@ def _with_dates(text: str, day: date | None) -> str:
     notes = []
     for mention in find_dates(text, day):
         if mention.relative and mention.first:
-            phrase = text[mention.begin : mention.stop]
-            span = mention.first if mention.first == mention.last else f"{mention.first}–{mention.last}"
-            notes.append(f"{phrase} = {span}")
+            written = {"day": mention.first, "month": mention.first[:7], "year": mention.first[:4]}
+            span = written.get(mention.grain, f"{mention.first}–{mention.last}")
+            notes.append(f"{text[mention.begin : mention.stop]} = {span}")
     return f"{text} ({'; '.join(dict.fromkeys(notes))})" if notes else text
 
 

@@ -1,0 +1,246 @@
+"""Which statements a card keeps, how it prints them, and that they can be read back."""
+
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentscope_reme.pipelines.evidence import Said
+from agentscope_reme.pipelines.facts import identifiers_of, is_idle, kind_of, names_of
+from agentscope_reme.pipelines.statements import (
+    MAX_CHARS,
+    MAX_PIECES,
+    MAX_STATEMENTS,
+    Statement,
+    chosen,
+    dates_in,
+    read_statements,
+    render_statements,
+    statements_of,
+    title_of,
+)
+
+DAY = "2023-05-24"
+
+
+def words_of(*texts: str) -> list[str]:
+    return [one.words for one in statements_of(Said(text, "user", DAY, "10:00") for text in texts)]
+
+
+# --- Kinds and facts --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("We decided to use PostgreSQL", "decision"),
+        ("we've finally agreed on the blue one", "decision"),
+        ("Let's go with option B", "decision"),
+        ("决定用方案二", "decision"),
+        ("那就改用 Svelte 吧", "decision"),
+        ("I prefer dark mode", "preference"),
+        ("My favourite tea is oolong", "preference"),
+        ("I really don't like coriander. What do you suggest?", "preference"),
+        ("我不喜欢香菜，有什么推荐吗？", "preference"),
+        ("以后都用中文回答", "preference"),
+        ("Remember that my flight is at 9", "remember"),
+        ("Could you remember that I am away on Friday?", "remember"),
+        ("记住：周五不在", "remember"),
+        ("别忘了交水电费", "remember"),
+        ("Did we decide to use PostgreSQL?", "other"),
+        ("你喜欢红色吗？", "other"),
+        ("The meeting went well", "other"),
+        ("She looks like her mother", "other"),
+        ("今天开会了", "other"),
+    ],
+)
+def test_decisions_preferences_and_things_to_remember_are_recognised(text: str, kind: str) -> None:
+    assert kind_of(text) == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["hi", "Hello!", "thanks a lot", "OK, thanks", "好的，谢谢", "嗯嗯", "哈哈哈", "收到！", "go on", "...", "👍", "？",
+     "", "/compact", "/new now", "好的 谢谢 再见"],
+)  # fmt: skip
+def test_small_talk_and_commands_are_no_statements(text: str) -> None:
+    assert is_idle(text)
+    assert words_of(text, "I live in Oslo") == ["I live in Oslo"]
+
+
+@pytest.mark.parametrize(
+    "text", ["no, 15", "OK so the port is 8443", "谢谢，密码是 1234", "/etc/hosts is wrong", "Hi, I'm Bob"]
+)
+def test_a_polite_word_does_not_hide_a_fact(text: str) -> None:
+    assert words_of(text) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("昨天和小王开会", ["小王"]),
+        ("我叫李明，住在苏州", ["李明"]),
+        ("王老师和张经理来了", ["王老师", "张经理"]),
+        ("在看《何以笙箫默》", ["何以笙箫默"]),
+        ("小时候的小区", []),
+        ("小米和元宝都用 Orion-X", ["Orion-X"]),
+        ("My name is Bob Lee. We met Alice in New York.", ["Bob Lee", "Alice", "New York"]),
+        ("Today The Meeting was fine. It rained. On Monday I left.", ["Meeting"]),
+        ("iPhone", []),
+        ("GPT-4 is slower than LLaMA", ["GPT-4", "LLaMA"]),
+        ("see https://Example.com/Foo-Bar", []),
+    ],
+)
+def test_names_are_recognised_by_rules(text: str, names: list[str]) -> None:
+    assert list(names_of(text)) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "见 https://example.com/a?b=1。配置在/etc/orion/app.yaml，",
+            ["https://example.com/a?b=1", "/etc/orion/app.yaml"],
+        ),
+        ("mail a.b@example.com, ticket ABC-123 at 9f3b2c1d", ["a.b@example.com", "ABC-123", "9f3b2c1d"]),
+        ("edit src/app/main.py and setup.cfg, ~/x/y", ["src/app/main.py", "~/x/y"]),
+        ("C:\\agent\\x 和 v1.2.3", ["C:\\agent\\x", "v1.2.3"]),
+        ("预算 3000 元，涨了 12%，$1,250.50", ["3000", "$1,250.50"]),
+        ("2023-05-24 10:02 和 2023年5月", []),
+        ("and/or 1/2 a 5 b", []),
+        ("(https://example.com/x)", ["https://example.com/x"]),
+    ],
+)
+def test_paths_addresses_ids_and_numbers_are_recognised(text: str, found: list[str]) -> None:
+    assert list(identifiers_of(text)) == found
+
+
+# --- The choice -------------------------------------------------------------------------------------------------------
+
+
+def test_with_too_many_statements_the_ones_with_facts_are_kept_in_order() -> None:
+    facts = [
+        "我们决定改用 Orion-X",
+        "记住：钥匙在 302 室",
+        "I prefer tea",
+        "My sister is called Ann",
+        "路由器密码是 88231",
+    ]
+    chat = [f"the weather was rather nice again, wasn't it, day {'x' * i}" for i in range(60)]
+    said = [*chat[:30], *facts[:3], *chat[30:], *facts[3:]]
+    kept = chosen(statements_of(Said(text, "user", DAY, f"{i // 60:02}:{i % 60:02}") for i, text in enumerate(said)))
+    assert len(kept) == MAX_STATEMENTS
+    assert set(facts) <= {one.words for one in kept}
+    rest = [one.time for one in kept if kind_of(one.words) == "other"]
+    assert rest == sorted(rest)
+
+
+def test_a_pasted_log_does_not_fill_the_card() -> None:
+    log = "\n".join(f"2023-05-24 10:02:{i:02} ERROR code {i} in /var/log/app-{i}.log" for i in range(200))
+    kept = chosen(statements_of([Said(log, "user", DAY, "10:00"), Said("I prefer tea", "user", DAY, "10:01")]))
+    assert len(kept) <= MAX_PIECES + 1
+    assert "I prefer tea" in {one.words for one in kept}
+
+
+def test_pasted_code_is_left_out_and_the_words_around_it_are_not() -> None:
+    assert words_of("The port is 8443:\n```py\nx = 1\nif x:\n    y()\n```\nremember that") == [
+        "The port is 8443: remember that"
+    ]
+
+
+def test_a_repeated_statement_is_kept_once() -> None:
+    assert (
+        len(chosen(statements_of([Said("我住在苏州", "user", DAY, "10:00"), Said("我住在苏州", "user", DAY, "11:00")])))
+        == 1
+    )
+
+
+@given(st.text(string.printable + "，。！？中文字😀", max_size=2000))
+@settings(max_examples=150, deadline=None)
+def test_statements_are_pieces_of_what_was_said(text: str) -> None:
+    said = " ".join(text.split()).replace("<!--", "&lt;!--")
+    for words in words_of(text):
+        assert len(words) <= MAX_CHARS + text.count("<!--") * 4
+        assert "".join(words.split()) in "".join(said.split()) or "```" in text or "~~~" in text or "\x0b" in text
+        assert "\n" not in words
+
+
+def test_a_long_message_is_cut_between_sentences_and_words() -> None:
+    sentence = "第{}点：我们决定把服务器的端口改成八千四百四十三，并且通知所有人。"
+    pieces = words_of("".join(sentence.format(i) for i in range(30)))
+    assert len(pieces) > 1
+    assert all(len(piece) <= MAX_CHARS and piece.endswith("。") and piece.startswith("第") for piece in pieces)
+    english = words_of("I prefer " + "very long words indeed " * 40)
+    assert all(set(piece.split()) <= {"I", "prefer", "very", "long", "words", "indeed"} for piece in english)
+    assert max(map(len, words_of("我喜欢" + "长" * 900))) == MAX_CHARS
+
+
+# --- Printing and reading back ----------------------------------------------------------------------------------------
+
+speakers = st.text("abcXYZ小王 .-", min_size=1, max_size=10).map(str.strip).filter(bool)
+word_texts = (
+    st.text(
+        string.ascii_letters + string.digits + " .,:;()=-[]#*_`'\"<>/!?决定我喜欢记住昨天明天，。",
+        min_size=1,
+        max_size=60,
+    )
+    .map(lambda text: " ".join(text.split()))
+    .filter(bool)
+)
+statements = st.builds(
+    Statement,
+    words=word_texts,
+    speaker=speakers,
+    day=st.just(""),
+    time=st.just(""),
+) | st.builds(
+    Statement,
+    words=word_texts,
+    speaker=speakers,
+    day=st.sampled_from(["2023-05-23", DAY]),
+    time=st.sampled_from(["", "09:59", "10:02", "23:00"]),
+)
+
+
+@given(st.lists(statements, max_size=12), st.sampled_from(["en", "zh"]))
+@settings(max_examples=150, deadline=None)
+def test_a_printed_card_reads_back(given_statements: list[Statement], language: str) -> None:
+    kept = chosen(given_statements)
+    text = render_statements(kept, DAY, language)
+    assert read_statements(text, DAY) == (kept, [], language if kept else None)
+    assert render_statements(chosen(read_statements(text, DAY)[0]), DAY, language) == text
+
+
+@given(st.lists(statements, max_size=50), st.lists(statements, max_size=50))
+@settings(max_examples=60, deadline=None)
+def test_merging_cards_loses_nothing_that_one_card_would_keep(first: list[Statement], second: list[Statement]) -> None:
+    whole = {one.words for one in chosen([*first, *second])}
+    merged = chosen([*chosen(first), *chosen(second)])
+    assert {one.words for one in merged} == whole
+    assert chosen([*merged, *second]) == merged
+
+
+def test_lines_of_the_user_inside_a_card_are_told_apart() -> None:
+    text = render_statements([Statement("I prefer tea", "user", DAY, "10:00")], DAY, "en")
+    found, foreign, _ = read_statements(text + "\nmine\n- a list of mine\n## My heading", DAY)
+    assert [one.words for one in found] == ["I prefer tea"]
+    assert foreign == ["mine", "- a list of mine", "## My heading"]
+
+
+def test_days_are_listed_and_long_spans_are_not() -> None:
+    texts = ["昨天见面 (昨天 = 2023-05-23)", "on May 3, 2024", "last year (last year = 2022)", "in May 2023"]
+    assert dates_in(Statement(text, "user") for text in texts) == ["2023-05-23", "2024-05-03"]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("我们决定改用 Orion-X，放弃 Svelte。", "我们决定改用 Orion-X"),
+        ("昨天和小王开会，下周三交付", "和小王开会"),
+        ("Hi, AI companion. I like sci-fi movies a lot.", "I like sci-fi movies a lot"),
+        ("123", "123"),
+    ],
+)
+def test_a_title_is_a_telling_clause_without_relative_dates(text: str, title: str) -> None:
+    assert title_of([Statement(text, "user")]).rstrip(".") == title
