@@ -109,27 +109,41 @@ def find_dates(text: str, today: date | None = None) -> tuple[DateMention, ...]:
     Relative ones ("yesterday", "上周三", "3 weeks ago") are found only when ``today`` is given. A bare year counts.
     Two days joined by "to" or "到" are one mention of grain ``range``.
     """
-    found: list[DateMention] = []
+    candidates: list[tuple[int, int, DateMention]] = []
+
+    def offer(rank: int, mention: DateMention | None) -> None:
+        if mention is not None:
+            candidates.append((mention.begin, rank, mention))
+
     if _DIGIT_OR_CHINESE_DATE.search(text) and _MIGHT_BE_NUMERIC.search(text):
         for match in _NUMERIC.finditer(text):
-            _keep(found, _read_numeric(match))
+            offer(2, _read_numeric(match))
         for match in _YEAR.finditer(text):
-            year = int(match.group())
-            _keep(found, _mention(match.start(), match.end(), year, None, None))
+            offer(3, _mention(match.start(), match.end(), int(match.group()), None, None))
     lower = text.lower()
     if any(start in lower for start in MONTH_STARTS):
-        named = [_read_named(match, text) for match in _NAMED.finditer(text)]
-        found = [one for one in found if not any(n and n.begin < one.stop and one.begin < n.stop for n in named)]
-        for mention in named:
-            _keep(found, mention)
+        for match in _NAMED.finditer(text):
+            offer(1, _read_named(match, text))
     if today is not None:
         for begin, stop, grain, first, last in find_relative(text, today):
             tokens = _tokens(first.year, first.month, first.day) if grain == "day" else ()
-            mention = DateMention(begin, stop, grain, first.isoformat(), last.isoformat(), relative=True, tokens=tokens)
-            found = [one for one in found if one.stop <= begin or stop <= one.begin]
-            found.append(mention)
-    found.sort(key=lambda one: one.begin)
+            span = first.isoformat(), last.isoformat()
+            offer(0, DateMention(begin, stop, grain, *span, relative=True, tokens=tokens))
+    found = _apart(candidates) if len(candidates) > 1 else [mention for _, _, mention in candidates]
     return tuple(_joined(found, text)) if len(found) > 1 else tuple(found)
+
+
+def _apart(candidates: list[tuple[int, int, DateMention]]) -> list[DateMention]:
+    """Mentions in order; of two that overlap the one of lower rank stays ("去年5月", not "5月")."""
+    kept: list[tuple[int, int, DateMention]] = []
+    for candidate in sorted(candidates, key=lambda one: one[:2]):
+        begin, rank, _ = candidate
+        if kept and begin < kept[-1][2].stop:
+            if rank >= kept[-1][1]:
+                continue
+            kept.pop()
+        kept.append(candidate)
+    return [mention for _, _, mention in kept]
 
 
 def closeness(mentions: tuple[DateMention, ...], day: str) -> float:
@@ -178,11 +192,6 @@ def _near(mention: DateMention, span: tuple[date, date] | None, when: date) -> f
     if 0 < after <= 10:
         return 1.0 - 0.06 * after
     return 0.2 if 0 < after <= 30 or 0 < before <= 20 else 0.0
-
-
-def _keep(found: list[DateMention], mention: DateMention | None) -> None:
-    if mention is not None and not any(m.begin < mention.stop and mention.begin < m.stop for m in found[-8:]):
-        found.append(mention)
 
 
 def _tokens(year: int | None, month: int | None, day: int | None) -> tuple[str, ...]:
@@ -278,7 +287,8 @@ def _is_month_name(name: str, begin: int, text: str, alone: bool) -> bool:
     if _BEFORE_MONTH.search(text, max(0, begin - 12), begin):
         return True
     # At the start of a sentence a capital says nothing: "May I come?", "March on!".
-    starts = begin == 0 or text[:begin].rstrip().endswith((".", "!", "?", "\n", "。"))
+    before = text[max(0, begin - 8) : begin].rstrip()
+    starts = not before or before.endswith((".", "!", "?", "\n", "。"))
     return name[0].isupper() and not (alone and starts)
 
 
@@ -290,7 +300,7 @@ def _joined(found: list[DateMention], text: str) -> list[DateMention]:
         between = text[before.stop : mention.begin]
         joins = len(between) <= 12 and _BETWEEN.fullmatch(between) is not None
         if joins and "and" in between.lower():
-            joins = text[: before.begin].rstrip().lower().endswith("between")
+            joins = text[max(0, before.begin - 16) : before.begin].rstrip().lower().endswith("between")
         if joins and before.first and mention.first and before.first <= mention.last and before.grain != "year":
             out[-1] = replace(
                 before, stop=mention.stop, grain="range", last=mention.last, day=None, month=None, year=None,

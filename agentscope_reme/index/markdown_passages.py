@@ -13,6 +13,8 @@ from .speakers import speaker_names, speaker_of, turn_rows
 _SHORT_ITEM = 80
 _SHORT_ITEMS = 240
 _LONGEST_HEADER = 300
+# A heading is repeated with every passage below it.
+_LONGEST_HEADING = 300
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+|$)")
 _CLOSING = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
@@ -50,7 +52,7 @@ def read_note(lines: Lines, limit: int) -> Note:
 
 def heading_text(row: str) -> str:
     """A heading's words without its marks, links and emphasis."""
-    text = _CLOSING.sub("", _HEADING.sub("", row.strip("\r\n"), count=1))
+    text = _CLOSING.sub("", _HEADING.sub("", row[:_LONGEST_HEADING].strip("\r\n"), count=1))
     text = _LINK.sub(lambda match: match.group(1) or match.group(2) or "", _BLOCK_ID.sub("", text))
     return " ".join(_EMPHASIS.sub("", text).split())
 

@@ -95,7 +95,8 @@ def divide(text: str, start: int, stop: int, limit: int) -> Iterator[tuple[int, 
             power = _STRENGTH.get(match.group()[0], 0)
             if power >= strength:
                 best, strength = match.end(), power
-        cut = best if best > start else safe_cut(text, start + size)
+        # The piece begins between two characters, so that nothing before it matters.
+        cut = best if best > start else start + safe_cut(text[start : start + size + 1], size)
         cut = cut if cut > start else start + size
         yield from _trimmed(text, start, cut)
         start = cut
