@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from copy import deepcopy
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -19,6 +18,8 @@ from .breaker import Breaker
 from .envelope import envelope_id, envelope_text, language_of, without_envelope
 from .history import TokenEstimate, history_text, token_estimate
 from .ledger import Entry, Ledger
+from .lock import LoopLock
+from .marks import mark_list, plain_mark
 from .state import SummaryNote
 from .tokens import TokenBudget
 from .window import repaired
@@ -74,7 +75,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self.generation = 0
         self.fixed_tokens = 0
         self.breaker = Breaker()
-        self.lock = asyncio.Lock()
+        self.lock = LoopLock()
         self._journal: Journal | None = None
         # Knows what was cut from results where they entered, until the message says it itself.
         self.tool_results: ToolResultCompactor | None = None
@@ -84,7 +85,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
         copied = type(self).__new__(type(self))
         memo[id(self)] = copied
         shared = {"vault", "config", "budget", "_journal"}
-        fresh = {"lock": asyncio.Lock(), "_ledger": Ledger(), "_shown": None, "_envelope": None, "breaker": Breaker()}
+        fresh = {"lock": LoopLock(), "_ledger": Ledger(), "_shown": None, "_envelope": None, "breaker": Breaker()}
         for name, value in self.__dict__.items():
             copied.__dict__[name] = fresh[name] if name in fresh else value if name in shared else deepcopy(value, memo)
         return copied
@@ -145,7 +146,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
             known = message.id in ledger.ids or message.id in self._tombstones
             if known and not allow_duplicates:
                 continue
-            entry = (deepcopy(message), _mark_list(marks))
+            entry = (deepcopy(message), mark_list(marks))
             if self.tool_results is not None:
                 self.tool_results.stamp(entry[0])
             self._content.append(entry)
@@ -153,19 +154,29 @@ class ReMeInMemoryMemory(InMemoryMemory):
 
     def take_over(self, stock: InMemoryMemory) -> None:
         """Make the messages and the summary of a stock memory this one's, object for object."""
-        self.content = [(message, _mark_list(list(marks))) for message, marks in stock.content]
-        summary = str(getattr(stock, "_compressed_summary", "") or "")
+        self.content = [(message, mark_list(list(marks))) for message, marks in stock.content]
+        summary = without_envelope(str(getattr(stock, "_compressed_summary", "") or ""))
         if summary:
             self.set_summary(summary, SummaryNote(language=language_of([summary]), generator="caller", since=_now()))
 
     async def delete_by_mark(self, mark: str | list[str], **kwargs: Any) -> int:
-        """Remove messages by their marks. Called by AgentScope at every step; costs nothing when there are none."""
-        wanted = [mark] if isinstance(mark, str) else mark
-        if isinstance(wanted, list) and all(isinstance(one, str) for one in wanted):
-            ledger = self.ledger
-            if not any(ledger.marks.get(one) for one in _mark_list(wanted)):
-                return 0
-        return await super().delete_by_mark(mark, **kwargs)
+        """Remove messages by their marks; return how many. Called by AgentScope at every step.
+
+        Raises:
+            TypeError: A mark is not text.
+        """
+        wanted = mark_list(mark)
+        before = len(self._content)
+        ledger = self.ledger
+        # Hints are the newest messages: they are taken off the end, and nothing has to be counted again.
+        while self._content and not set(wanted).isdisjoint(self._content[-1][1]):
+            if not ledger.drop_last(self._content):
+                break
+            self.generation += 1
+            self._shown = None
+        if any(ledger.marks.get(one) for one in wanted):
+            self.content = [entry for entry in self._content if set(wanted).isdisjoint(entry[1])]
+        return before - len(self._content)
 
     async def clear(self) -> None:
         """Remove all messages, as the stock class does: nothing is written anywhere, the summary stays."""
@@ -221,14 +232,12 @@ class ReMeInMemoryMemory(InMemoryMemory):
         Raises:
             TypeError: A mark is not text.
         """
-        for name, value in (("mark", mark), ("exclude_mark", exclude_mark)):
-            if value is not None and not isinstance(value, str):
-                raise TypeError(f"The {name} should be a string or None, but got {type(value)}.")
+        mark, exclude_mark = plain_mark(mark), plain_mark(exclude_mark)
         if mark == COMPRESSED:
             left = await self.left_messages()
+            # What is journalled but still here has not left: a compaction stopped in between, or a clear_content.
             here = [message for message, marks in self._content if COMPRESSED in marks]
-            known = {message.id for message in here}
-            return [message for message in left if message.id not in known] + here
+            return [message for message in left if message.id not in self.ledger.ids] + here
         hidden = {exclude_mark} - {None, COMPRESSED}
         if self._compressed_summary:
             hidden.add(COMPRESSED)
@@ -239,7 +248,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
 
     def _visible(self, mark: str | None, hidden: set[str | None]) -> list[Msg]:
         ledger = self.ledger
-        if mark is None and not any(ledger.marks.get(str(one)) for one in hidden):
+        if mark is None and not any(ledger.marks.get(one) for one in hidden if one):
             if ledger.sound:
                 return [message for message, _ in self._content]
             if self._shown is None or self._shown[0] is not self._content or self._shown[1] != len(self._content):
@@ -276,12 +285,18 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self.set_summary(without_envelope(summary), SummaryNote(language=language, generator="caller", since=_now()))
 
     async def left_messages(self) -> list[Msg]:
-        """Return the messages that left the context, whole, from the journal, in the order they left."""
+        """Return the journalled messages, whole, each once and as it was last, in the order they left."""
         journal = self.journal
         if journal is None:
             return []
-        lines = await asyncio.to_thread(journal.read, expand=True)
-        return [Msg.from_dict(line.msg) for line in lines]
+        lines = {line.id: line for line in await asyncio.to_thread(journal.read, expand=True)}
+        messages = []
+        for line in lines.values():
+            try:
+                messages.append(saved_state.message_of(line.msg, f"{journal.path} line {line.line}"))
+            except StateError as error:
+                logger.warning("Passed over: %s", error)
+        return messages
 
     # --- tokens ---------------------------------------------------------------------------------------------------
 
@@ -358,9 +373,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
     def state_dict(self) -> dict[str, Any]:
         """Return the memory as strict JSON values that share nothing with it."""
         converted: list[str] = []
-        result = saved_state.dump(
-            self._content, self._compressed_summary, self.session_id, self._tombstones, self._note, converted
-        )
+        result = saved_state.dump(super().state_dict(), self.session_id, self._tombstones, self._note, converted)
         if converted:
             logger.info("Saved as JSON with changed values: %s", "; ".join(converted[:20]))
         return result
@@ -375,18 +388,8 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self.content = loaded.content
         self.session_id = loaded.session_id or self.session_id
         self._tombstones = dict.fromkeys(loaded.tombstones)
-        self.set_summary(loaded.summary, loaded.note)
+        self.set_summary(without_envelope(loaded.summary), loaded.note)
         self.breaker = Breaker()
-
-
-def _mark_list(marks: Any) -> list[str]:
-    if marks is None:
-        return []
-    listed = [marks] if isinstance(marks, str) else marks
-    if not isinstance(listed, list) or not all(isinstance(mark, str) for mark in listed):
-        raise TypeError(f"The mark should be a string, a list of strings, or None, but got {type(marks)}.")
-    # AgentScope's own marks are members of a text enumeration; plain text is what is stored.
-    return [str(mark.value) if isinstance(mark, Enum) else mark for mark in listed]
 
 
 def _now() -> str:

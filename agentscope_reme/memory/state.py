@@ -2,12 +2,14 @@
 
 The shape is that of AgentScope's ``InMemoryMemory`` (``content`` as ``[message, marks]`` pairs,
 ``_compressed_summary``) with one more key, ``reme``, which the stock class ignores. Older shapes load: a flat list of
-messages, marks missing, no summary. What has the wrong type raises one :class:`~agentscope_reme.errors.StateError`
-that names the key, before anything is changed.
+messages, marks missing, no summary. Missing keys take their defaults, keys that nobody knows are ignored and not saved
+again, marks that nobody knows are kept. What has the wrong type raises one
+:class:`~agentscope_reme.errors.StateError` that names the key, before anything is changed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StateError
@@ -17,15 +19,24 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
+_LIST = (list, tuple)
+_WORDS = {"str": "text", "dict": "an object", "list": "a list", "bool": "true or false"}
+
 
 @dataclass
 class SummaryNote:
-    """What is known about the checkpoint beside its text. ``since`` is the time of its envelope's message."""
+    """What is known about the checkpoint beside its text. ``since`` is the time of its envelope's message.
+
+    ``owed`` are the ids of journalled messages that a model has still to condense, because it failed when they left;
+    ``base`` is the checkpoint before them.
+    """
 
     language: str = "en"
     inside_turn: bool = False
     generator: str = ""
     since: str = ""
+    owed: list[str] = field(default_factory=list)
+    base: str = ""
 
 
 @dataclass
@@ -40,27 +51,30 @@ class SavedMemory:
 
 
 def dump(
-    content: Sequence[tuple["Msg", list[str]]],
-    summary: str,
+    stock: Mapping[str, Any],
     session_id: str,
     tombstones: Iterable[str],
     note: SummaryNote,
     converted: list[str],
 ) -> dict[str, Any]:
-    """Return strict JSON values that share nothing with the memory; ``converted`` receives what had to be changed."""
+    """Return strict JSON values that share nothing with the memory.
+
+    Args:
+        stock: The state as the stock class gives it.
+        session_id: Names the journal.
+        tombstones: Ids of messages that left.
+        note: About the checkpoint.
+        converted: Receives what had to be changed to become JSON.
+    """
     from ..vault.jsonable import to_jsonable
 
-    state = {
-        "_compressed_summary": summary,
-        "content": [[message.to_dict(), list(marks)] for message, marks in content],
-        "reme": {
-            "version": SCHEMA_VERSION,
-            "session_id": session_id,
-            "tombstones": list(tombstones),
-            "summary": asdict(note),
-        },
+    own = {
+        "version": SCHEMA_VERSION,
+        "session_id": session_id,
+        "tombstones": list(tombstones),
+        "summary": asdict(note),
     }
-    result: dict[str, Any] = to_jsonable(state, converted)
+    result: dict[str, Any] = to_jsonable({**stock, "reme": own}, converted)
     return result
 
 
@@ -68,50 +82,70 @@ def read(state: Any) -> SavedMemory:
     """Read a state of this or an older shape. Raises StateError, naming the key, when a value has the wrong type."""
     if not isinstance(state, dict):
         raise StateError(f"a memory state is an object, not {type(state).__name__}; nothing was loaded")
-    summary = state.get("_compressed_summary")
-    content = state.get("content")
-    own = state.get("reme")
-    _expect("_compressed_summary", summary, str)
-    _expect("content", content, (list, tuple))
-    _expect("reme", own, dict)
-    own = own or {}
-    _expect("reme.session_id", own.get("session_id"), str)
-    _expect("reme.tombstones", own.get("tombstones"), list)
-    _expect("reme.summary", own.get("summary"), dict)
-    known = {one.name: one.type for one in fields(SummaryNote)}
-    note = SummaryNote(**{key: value for key, value in (own.get("summary") or {}).items() if key in known})
+    own = _typed("reme", state.get("reme"), dict) or {}
+    tombstones = _typed("reme.tombstones", own.get("tombstones"), (list, tuple)) or []
+    for i, name in enumerate(tombstones):
+        _typed(f"reme.tombstones[{i}]", name, str, missing=False)
     return SavedMemory(
-        [_entry(item, f"content[{i}]") for i, item in enumerate(content or [])],
-        summary or "",
-        own.get("session_id"),
-        [str(name) for name in own.get("tombstones") or []],
-        note,
+        [_entry(item, f"content[{i}]") for i, item in enumerate(_typed("content", state.get("content"), _LIST) or [])],
+        _typed("_compressed_summary", state.get("_compressed_summary"), str) or "",
+        _typed("reme.session_id", own.get("session_id"), str) or None,
+        list(tombstones),
+        _note(_typed("reme.summary", own.get("summary"), dict) or {}),
     )
+
+
+def _note(saved: Mapping[str, Any]) -> SummaryNote:
+    defaults = SummaryNote()
+    known = {}
+    for one in fields(SummaryNote):
+        default = getattr(defaults, one.name)
+        value = _typed(f"reme.summary.{one.name}", saved.get(one.name), type(default))
+        known[one.name] = default if value is None else value
+    return SummaryNote(**known)
 
 
 def _entry(item: Any, where: str) -> tuple["Msg", list[str]]:
     if isinstance(item, dict):  # before AgentScope 1.0.12: messages without marks
-        return _message(item, where), []
-    if isinstance(item, (list, tuple)) and len(item) == 2 and isinstance(item[0], dict):
-        marks = item[1] if item[1] is not None else []
-        if not isinstance(marks, (list, tuple)) or not all(isinstance(mark, str) for mark in marks):
-            raise StateError(f"{where}: marks are a list of texts, not {item[1]!r}; nothing was loaded")
-        return _message(item[0], f"{where}[0]"), [str(mark) for mark in marks]
+        return message_of(item, where), []
+    if isinstance(item, (list, tuple)) and len(item) == 2:
+        marks = _typed(f"{where}[1]", item[1], _LIST) or []
+        for i, mark in enumerate(marks):
+            _typed(f"{where}[1][{i}]", mark, str, missing=False)
+        # AgentScope's own marks are members of a text enumeration; plain text is what is stored.
+        plain = [str(mark.value) if isinstance(mark, Enum) else mark for mark in marks]
+        return message_of(_typed(f"{where}[0]", item[0], dict, missing=False), f"{where}[0]"), plain
     raise StateError(f"{where}: expected a message or [message, marks], not {type(item).__name__}; nothing was loaded")
 
 
-def _message(data: dict[str, Any], where: str) -> "Msg":
+def message_of(data: dict[str, Any], where: str) -> "Msg":
+    """Make a message of its dictionary, sharing nothing with it; StateError says ``where`` what is wrong with it."""
     from copy import deepcopy
 
     from agentscope.message import Msg
 
+    for key, kind in (("id", str), ("name", str), ("timestamp", str), ("metadata", dict)):
+        _typed(f"{where}.{key}", data.get(key), kind)
+    content = data.get("content")
+    if isinstance(content, list):
+        for i, block in enumerate(content):
+            _block(block, f"{where}.content[{i}]")
     try:
-        return Msg.from_dict(deepcopy(data))
-    except (KeyError, AssertionError, TypeError, AttributeError) as error:
+        return Msg.from_dict(deepcopy({key: value for key, value in data.items() if key != "id" or value is not None}))
+    except (KeyError, AssertionError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise StateError(f"{where}: not a message ({type(error).__name__}: {error}); nothing was loaded") from error
 
 
-def _expect(key: str, value: Any, kind: type | tuple[type, ...]) -> None:
-    if value is not None and not isinstance(value, kind):
-        wanted = "list" if kind == (list, tuple) else getattr(kind, "__name__", str(kind))
-        raise StateError(f"{key}: expected {wanted}, not {type(value).__name__}; nothing was loaded")
+def _block(block: Any, where: str) -> None:
+    """Refuse what no reader of blocks could stand: a block is an object, its ids and names are texts."""
+    _typed(where, block, dict, missing=False)
+    for key in ("type", "id", "name"):
+        _typed(f"{where}.{key}", block.get(key), str)
+
+
+def _typed(key: str, value: Any, kind: type | tuple[type, ...], *, missing: bool = True) -> Any:
+    """Return ``value`` if it is of this kind, or None where it may be ``missing``; else StateError names the key."""
+    if isinstance(value, kind) or (value is None and missing):
+        return value
+    wanted = (kind[0] if isinstance(kind, tuple) else kind).__name__
+    raise StateError(f"{key}: expected {_WORDS.get(wanted, wanted)}, not {type(value).__name__}; nothing was loaded")
