@@ -94,9 +94,9 @@ def encode_exact(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def display(text: str) -> str:
-    """Decoded text as it may be shown: undecodable bytes, lone surrogates and NUL become U+FFFD."""
-    return clean_text(text)
+def display(text: str, *, keep_nul: bool = False) -> str:
+    """Decoded text as it may be shown: undecodable bytes, lone surrogates and, mostly, NUL become U+FFFD."""
+    return clean_text(text, keep_nul=keep_nul)
 
 
 def safe_cut(text: str, index: int) -> int:

@@ -197,7 +197,7 @@ class History:
     def _drop(self, paths: list[str]) -> list[str]:
         removed = []
         for path in paths:
-            if self._storage.exists(path):
+            if self._storage.exists(path, follow=False):
                 self._storage.remove_tree(path)
                 removed.append(path)
         return removed
@@ -239,9 +239,9 @@ class History:
 
     def _took_effect(self, entry: HistoryEntry) -> bool:
         if entry.kind in ("removed", "moved"):
-            return self._storage.exists(entry.moved_to or entry.path)
+            return self._storage.exists(entry.moved_to or entry.path, follow=False)
         if entry.kind in ("created", "restored"):
-            return self._storage.exists(entry.path)
+            return self._storage.exists(entry.path, follow=False)
         present = self._storage.read_if_any(entry.path)
         return present is None or digest_of(present) != entry.old
 

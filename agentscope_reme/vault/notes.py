@@ -24,6 +24,7 @@ from .layout import daily_page, today
 from .listing import NoteList, NoteStat, SortKey, list_folder, status_of
 from .pages import read_page
 from .paths import parse_path
+from .pointers import is_stored_text
 
 
 class Vault(Files):
@@ -80,7 +81,8 @@ class Vault(Files):
         real = self.real_path(path)
         bound = self.read_max_bytes if max_bytes is None else max_bytes
         with self.storage.opened(real) as (descriptor, status):
-            return read_page(descriptor, status.st_size, real, start_line, end_line, bound, column)
+            own = is_stored_text(real)
+            return read_page(descriptor, status.st_size, real, start_line, end_line, bound, column, own_text=own)
 
     def read_bytes(self, path: str) -> bytes:
         """All bytes of a file of the vault; blocking."""

@@ -11,24 +11,33 @@ from .storage import VERSION_LENGTH
 
 
 def read_page(
-    descriptor: int, size: int, path: str, start_line: int | None, end_line: int | None, max_bytes: int, column: int = 0
+    descriptor: int,
+    size: int,
+    path: str,
+    start_line: int | None,
+    end_line: int | None,
+    max_bytes: int,
+    column: int = 0,
+    *,
+    own_text: bool = False,
 ) -> NotePage:
     r"""Lines ``start_line`` to ``end_line`` (1-based, inclusive, counted on ``\n`` only) of an open file.
 
     The text has its line ends as they are in the file, so that pages joined give the file; it ends early, between two
     lines, when ``max_bytes`` of UTF-8 are full, and inside a line only when that line alone is larger. ``column`` is
     the number of characters of ``start_line`` to pass over. A page past the end is empty (``end_line < start_line``)
-    and has the total. Of a binary file the text says what it is.
+    and has the total. Of a binary file the text says what it is. ``own_text`` says that this product wrote the file, as
+    text in UTF-8: what it looks like is then not asked, and a BOM or NUL in it is shown as it is.
     """
     blocks = _blocks(descriptor, size)
     first = next(blocks, b"")
-    kind = kind_of(first, whole=len(first) >= size)
+    kind = Kind("utf-8") if own_text else kind_of(first, whole=len(first) >= size)
     hasher = hashlib.sha256(first)
     if kind.encoding == "binary":
         for block in blocks:
             hasher.update(block)
         return NotePage(path, _describe(path, kind, size), 1, 0, 0, size, hasher.hexdigest()[:VERSION_LENGTH], "binary")
-    window = _Window(max(1, start_line or 1), end_line, max(1, max_bytes), max(0, column))
+    window = _Window(max(1, start_line or 1), end_line, max(1, max_bytes), max(0, column), own_text)
     decoder = codecs.getincrementaldecoder(kind.encoding)("replace")
     window.feed(decoder.decode(first[kind.bom :]))
     for block in blocks:
@@ -45,7 +54,7 @@ def _blocks(descriptor: int, size: int) -> Iterator[bytes]:
 
 def _describe(path: str, kind: Kind, size: int) -> str:
     if kind.media_type.startswith("image/"):
-        return f"[{path} is an image ({kind.media_type}, {size:,} bytes); read_image shows it]"
+        return f"[{path} is an image ({kind.media_type}, {size:,} bytes); it has no text to show]"
     what = f" ({kind.media_type})" if kind.media_type else ""
     return f"[{path} is a binary file{what}, {size:,} bytes; it has no text to show]"
 
@@ -53,8 +62,9 @@ def _describe(path: str, kind: Kind, size: int) -> str:
 class _Window:
     """The lines of a page, while the text of the file passes by."""
 
-    def __init__(self, start: int, end: int | None, max_bytes: int, column: int) -> None:
+    def __init__(self, start: int, end: int | None, max_bytes: int, column: int, keep_nul: bool = False) -> None:
         self.start, self.end, self.room = start, end, max_bytes
+        self.keep_nul = keep_nul
         self.skip = self.column = column
         self.line = 1
         self.newlines = 0
@@ -97,7 +107,7 @@ class _Window:
             self.skip = self.skip - passed if newline < 0 else 0
             position += passed
         # No more of a very long line than could fit: a character has at least one byte.
-        piece = display(text[position : min(stop, position + self.room + 64)])
+        piece = display(text[position : min(stop, position + self.room + 64)], keep_nul=self.keep_nul)
         size = len(piece.encode("utf-8"))
         if self.part_bytes + size > self.room:
             self._overflow(piece)

@@ -31,6 +31,11 @@ class StoredResult:
     lines: int
 
 
+def is_stored_text(path: str) -> bool:
+    """Whether a vault-relative path is that of a text that :func:`store_result` keeps."""
+    return path.endswith(".txt") and _STORED.fullmatch(path) is not None
+
+
 def store_result(storage: Storage, data: str | bytes, suffix: str = ".txt") -> StoredResult:
     """Keep data under ``session/tool_result/<hash><suffix>``; the same data is kept once, different data never share a
     file. A text's NULs stay; lone surrogates become U+FFFD."""

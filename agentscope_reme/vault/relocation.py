@@ -50,19 +50,17 @@ def move(files: Files, source: str, target: str, *, actor: str, reason: str) -> 
             raise NoteExists(f"{old} is already there; nothing was changed", old)
         if new.startswith(old + "/"):
             raise PathError(f"{old} cannot be moved into itself; nothing was changed")
-        if files.storage.exists(old):
-            pending = _begin(files, old, new, actor, reason)
-            entry_id = _copy(pending, old)
-            kind: Literal["moved", "unchanged"] = "moved"
+        kind: Literal["moved", "unchanged"] = "moved"
+        if gone := files_below(files, old) if files.storage.exists(old) else []:
+            pending = _begin(files, old, new, gone, actor, reason)
+            entry_id = _copy(pending)
         else:
-            done = _earlier_moves(files, old).get(old)
-            if done is None or done.moved_to != new or not files.storage.exists(new):
-                raise NoteNotFound(f"there is no {old} in the vault; nothing was changed", old)
-            pending = _Move(files, {old: new}, link_index(files), actor, reason, done.group or "")
-            pending.index.add(old)
-            entry_id, kind = done.id, "unchanged"
+            pending, entry_id = _resume(files, old, new, actor, reason)
+            kind = "unchanged"
         _retarget(pending)
         _unlink(pending, old)
+        if kind == "unchanged" and pending.links:
+            kind, entry_id = "moved", pending.group
     for path, change in pending.events:
         files.publish(path, change)
     after = pending.contents.get(old)
@@ -70,11 +68,25 @@ def move(files: Files, source: str, target: str, *, actor: str, reason: str) -> 
     return NoteChange(new, kind, version, entry_id, links=tuple(pending.links), failed=tuple(pending.failed))
 
 
-def _begin(files: Files, old: str, new: str, actor: str, reason: str) -> _Move:
+def _resume(files: Files, old: str, new: str, actor: str, reason: str) -> tuple[_Move, str]:
+    """A move that was made before, so that links which still lead to the old place can follow."""
+    done = {
+        path: entry
+        for path, entry in _earlier_moves(files, old).items()
+        if entry.moved_to == new + path[len(old) :] and files.storage.exists(entry.moved_to)
+    }
+    if not done:
+        raise NoteNotFound(f"there is no {old} with files in the vault; nothing was changed", old)
+    paths = {path: new + path[len(old) :] for path in done}
+    pending = _Move(files, paths, link_index(files), actor, reason, files.log.new_id())
+    for path in paths:
+        pending.index.add(path)
+    return pending, next(iter(done.values())).id
+
+
+def _begin(files: Files, old: str, new: str, gone: list[str], actor: str, reason: str) -> _Move:
     """Look at everything before anything is changed."""
-    paths = {path: new + path[len(old) :] for path in files_below(files, old)}
-    if not paths:
-        raise NoteNotFound(f"{old} holds no files; nothing was changed", old)
+    paths = {path: new + path[len(old) :] for path in gone}
     pending = _Move(files, paths, link_index(files), actor, reason)
     for path in (*paths, *paths.values()):
         pending.index.add(path)
@@ -92,7 +104,7 @@ def _begin(files: Files, old: str, new: str, actor: str, reason: str) -> _Move:
     return pending
 
 
-def _copy(pending: _Move, old: str) -> str:
+def _copy(pending: _Move) -> str:
     """Make the copies; returns the id of the entry that undoes the move."""
     files = pending.files
     entry_id = ""
@@ -122,7 +134,7 @@ def _unlink(pending: _Move, old: str) -> None:
     for path, (before, _) in pending.contents.items():
         files.storage.remove(path, expect=version_of(before))
         pending.events.append((path, "removed"))
-    folders = {path[:cut] for path in pending.contents for cut in range(len(old), len(path)) if path[cut] == "/"}
+    folders = {path[:cut] for path in pending.paths for cut in range(len(old), len(path)) if path[cut] == "/"}
     for folder in sorted(folders, key=len, reverse=True):
         files.storage.prune_folder(folder)
 
@@ -174,7 +186,7 @@ def _retarget(pending: _Move) -> None:
             log.warning("the links of %s were not changed: %s", path, error)
             pending.failed.append((path, str(error)))
             continue
-        pending.links += links
+        pending.links += dict.fromkeys(links)  # a link in front matter is asked for twice
         pending.events.append((path, "changed"))
 
 

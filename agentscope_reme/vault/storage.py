@@ -106,9 +106,10 @@ class Storage:
                 raise
             return None
 
-    def exists(self, path: str) -> bool:
+    def exists(self, path: str, *, follow: bool = True) -> bool:
+        """Whether there is anything of that name; with ``follow=False`` a link itself counts, wherever it leads."""
         try:
-            with locate(self.root, parse_path(path)) as place:
+            with locate(self.root, parse_path(path), follow_last=follow) as place:
                 return place.lstat() is not None
         except OSError:
             return False
@@ -220,15 +221,16 @@ class Storage:
             _remove_below(place.folder, place.name)
             place.folder.sync()
 
-    def prune_folder(self, path: str) -> None:
-        """Remove a folder if it is empty."""
+    def prune_folder(self, path: str) -> bool:
+        """Remove a folder if it is empty; whether it was."""
         with self.lock():
             try:
                 with locate(self.root, parse_path(path), follow_last=False) as place:
                     os.rmdir(place.folder.at(place.name), dir_fd=place.folder.fd)
                     place.folder.sync()
             except (OSError, PathError):
-                return
+                return False
+        return True
 
     def _sweep(self, folder: Folder) -> None:
         """Remove temporaries of writers that died: whoever holds the lock is the only living writer."""

@@ -3,6 +3,8 @@
 An undo is itself a change with entries of its own, so it can be undone. It refuses when the note has changed since.
 """
 
+import os
+
 from ..errors import NoteChanged, NoteError, NoteExists, NoteNotFound
 from ..models import NoteChange
 from .files import Files
@@ -64,9 +66,9 @@ def _half_moved_back(files: Files, entry: HistoryEntry) -> bool:
 def _check(files: Files, entry: HistoryEntry, actor: str) -> None:
     files.real_path(entry.path, actor=actor, folder=True, follow=False)
     if entry.kind == "removed":
-        if files.storage.exists(entry.path):
+        if files.storage.exists(entry.path, follow=False) and not _is_empty_folder(files, entry.path):
             raise NoteExists(f"{entry.path} exists again; nothing was changed", entry.path)
-        if not entry.moved_to or not files.storage.exists(entry.moved_to):
+        if not entry.moved_to or not files.storage.exists(entry.moved_to, follow=False):
             raise NoteNotFound(f"{entry.path} is no longer in the trash; nothing was changed", entry.path)
         return
     if entry.kind == "restored":
@@ -85,17 +87,32 @@ def _check(files: Files, entry: HistoryEntry, actor: str) -> None:
         files.log.old_bytes(entry, present)
 
 
+def _drop_empty_parents(files: Files, path: str) -> None:
+    """Remove the folders that the undone change had made, as far as they are empty."""
+    parents = path.split("/")[:-1]
+    while parents and files.storage.prune_folder("/".join(parents)):
+        parents.pop()
+
+
+def _is_empty_folder(files: Files, path: str) -> bool:
+    """Whether nothing but folders is at this place, as an undone change leaves them."""
+    return (files.root / path).is_dir() and not any(names for _, _, names in os.walk(files.root / path))
+
+
 def _take_back(
     files: Files, entry: HistoryEntry, actor: str, reason: str, group: str | None, events: list[tuple[str, str]]
 ) -> NoteChange:
     if entry.kind in ("created", "restored"):
         removed, gone = to_trash(files, entry.path, actor=actor, reason=reason, group=group, of=entry.id)
         events += [(path, "removed") for path in gone]
+        _drop_empty_parents(files, entry.path)
         return NoteChange(entry.path, "removed", "", removed.id)
     if entry.kind == "removed" and entry.moved_to:
         back = files.log.record(
             entry.path, "restored", actor=actor, reason=reason, old=None, new=None, group=group, of=entry.id
         )
+        if files.storage.exists(entry.path, follow=False):
+            files.storage.remove_tree(entry.path)
         files.storage.rename(entry.moved_to, entry.path)
         files.storage.prune_folder(entry.moved_to.rsplit("/", 1)[0])
         events += [(path, "created") for path in files_below(files, entry.path)]
@@ -137,4 +154,5 @@ def _unlink_copy(files: Files, entry: HistoryEntry, events: list[tuple[str, str]
     moved_to = entry.moved_to or ""
     files.storage.remove(moved_to, expect=(entry.new or "")[:16])
     events.append((moved_to, "removed"))
+    _drop_empty_parents(files, moved_to)
     return NoteChange(entry.path, "moved", (entry.old or "")[:16], entry.id)
