@@ -393,13 +393,27 @@ async def test_outputs_of_other_types_are_bounded_without_failing(reme: ReMe, ou
     json.dumps(message.to_dict(), allow_nan=False)
 
 
-async def test_nul_bytes_are_stored_to_the_byte_and_do_not_break_json(reme: ReMe) -> None:
-    text = "id=1\x00\xff\x00" * 2_000
+LOOKS_LIKE = {
+    "nul": "id=1\x00\xff\x00\n" * 2_000,
+    "mostly control characters": "\x00\xff" * 9_000,
+    "a pdf": "%PDF-1.7\n" + "<< /Type /Page >>\n" * 800,
+    "an archive": "PK\x03\x04" + "name.txt\n" * 2_000,
+    "a bitmap": "BM" + "25 ranks by terms\n" * 800,
+    "utf-16": "a\x00b\x00\n\x00" * 4_000,
+    "a byte order mark": "\ufeff" + "first line\n" * 900,
+    "gbk": "锟斤拷烫烫烫" * 1_500,
+}
+
+
+@pytest.mark.parametrize("kind", LOOKS_LIKE)
+async def test_text_that_looks_like_something_else_is_read_back_to_the_byte(reme: ReMe, kind: str) -> None:
+    text = LOOKS_LIKE[kind]
     agent = agent_with(reme, model_of(), tool_returning(text))
     shown = text_of(await call_tool(agent, "fetch"))
     assert json.loads(json.dumps(shown)) == shown
     told = arguments_of(notice_in(shown)["arguments"])
     assert reme.vault.read_bytes(told["path"]).decode() == text
+    assert await read_all(agent, path=told["path"]) == text
 
 
 async def test_lone_surrogates_become_replacement_characters_in_file_and_preview_alike(reme: ReMe) -> None:
