@@ -17,6 +17,7 @@ from .statements import (
     Statement,
     chosen,
     description_of,
+    digest_of,
     read_statements,
     render_statements,
     statements_of,
@@ -140,22 +141,25 @@ def _merged(
     """The keys to set, the new body and the statements in it; no keys when the body stays as it is."""
     front: dict[str, Any] = {"name": card.name, "description": card.description}
     if present is None:
-        body = render_statements(list(card.statements), day, card.language)
+        statements = list(card.statements)
+        part = render_statements(statements, day, card.language, map(digest_of, statements))
         front |= {"created": now, "updated": now, "generator": GENERATOR, "trust": "user"}
-        return front, with_generated_part("", PART, body), list(card.statements)
-    old, foreign, language = read_statements(generated_part(present.body, PART) or "", day)
-    language = language or card.language
-    merged = chosen([*old, *card.statements])
-    body = with_generated_part(present.body, PART, render_statements(merged, day, language))
-    if foreign:
+        return front, with_generated_part("", PART, part, raw=True), statements
+    old = read_statements(generated_part(present.body, PART) or "", day)
+    language = old.language or card.language
+    fresh = [statement for statement in card.statements if digest_of(statement) not in old.seen]
+    merged = chosen([*old.statements, *fresh])
+    seen = dict.fromkeys([*old.seen, *map(digest_of, merged)])
+    body = with_generated_part(present.body, PART, render_statements(merged, day, language, seen), raw=True)
+    if old.foreign:
         # Lines a user wrote between the markers are the user's: they move out of the part that is made anew.
-        body = append_text(body, "\n".join(foreign))
+        body = append_text(body, "\n".join(old.foreign))
     if body == present.body:
         return {}, body, merged
     keys = present.front.data
     front = {"updated": now}
     described = text_of(keys.get("description"))
-    if not described or (old and described == description_of(old, language)):
+    if merged and (not described or (old.statements and described == description_of(old.statements, language))):
         front["description"] = description_of(merged, language)
     if "name" not in keys:
         front["name"] = card.name

@@ -82,7 +82,7 @@ def _said(message: Mapping[str, Any], now: datetime) -> Said | None:
     text = _WRAPPED.sub(" ", clean_text("\n".join(_texts(message.get("content"))))).strip()
     if not text:
         return None
-    speaker = " ".join(name.replace(":", " ").split())[:40] or "user"
+    speaker = " ".join(re.sub(r"[:<>]", " ", name).split())[:40] or "user"
     found = time_of(message, now)
     if found is None:
         return Said(text, speaker)

@@ -5,6 +5,7 @@ The choice is a total order on the statements themselves, so that merging cards 
 changes nothing; a card can be read back into its statements.
 """
 
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 MAX_STATEMENTS = 30
 MAX_CHARS = 300
+MAX_SEEN = 300
+"""Most digests of statements that a card remembers."""
+
 MAX_PIECES = 6
 """Most statements taken from one message, so that a pasted log does not fill the card."""
 
@@ -53,6 +57,7 @@ _CLAUSE_END = re.compile(r"(?<=[，,、：:])\s*|\s+")
 _LINE = re.compile(r"- (?:(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d))? |(\d\d:\d\d) )?([^:]{1,40}): (.+)")
 
 _NOTE = re.compile(r" \((?:[^()=;]{1,40} = \d{4}(?:-\d\d){0,2}(?:–\d{4}-\d\d-\d\d)?(?:; )?)+\)$")
+_SEEN = "<!-- reme:seen "
 _TITLE_BREAKS = re.compile(r"[，。；！？,;!?\n：（(]|\.\s|:\s")
 _HAN4 = re.compile(r"[\u3400-\u9fff].*[\u3400-\u9fff].*[\u3400-\u9fff].*[\u3400-\u9fff]")
 _CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
@@ -66,6 +71,24 @@ class Statement:
     speaker: str
     day: str = ""
     time: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CardText:
+    """A card's text read back. ``foreign`` lines are not ours; ``language`` is None when no heading tells it.
+
+    ``seen`` holds the digests of all statements that ever stood there: one that the user took out does not come back.
+    """
+
+    statements: list[Statement]
+    foreign: list[str]
+    language: str | None
+    seen: tuple[str, ...]
+
+
+def digest_of(statement: Statement) -> str:
+    """What a statement is recognised by after the user has changed or deleted it: 32 bits of its words' SHA-256."""
+    return hashlib.sha256(statement.words.encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def statements_of(said: Iterable[Said]) -> list[Statement]:
@@ -88,8 +111,11 @@ def chosen(statements: Iterable[Statement]) -> list[Statement]:
     return sorted(_in_order(kept, list(unique.values())), key=_place_in_card)
 
 
-def render_statements(statements: list[Statement], date: str, language: str) -> str:
-    """The text of a card: the statements under their headings, then what they mention. ``date`` is the card's day."""
+def render_statements(statements: list[Statement], date: str, language: str, seen: Iterable[str] = ()) -> str:
+    """The text of a card: the statements under their headings, then what they mention. ``date`` is the card's day.
+
+    ``seen`` digests, the latest MAX_SEEN of them, are written as a comment.
+    """
     headings, labels = HEADINGS[language], LABELS[language]
     parts: list[str] = []
     for kind in _ORDER:
@@ -104,19 +130,25 @@ def render_statements(statements: list[Statement], date: str, language: str) -> 
     lines = [f"- {label}: {', '.join(values)}" for label, values in mentioned if values]
     if lines:
         parts += [headings["mentioned"], "", *lines, ""]
+    if digests := list(seen)[-MAX_SEEN:]:
+        parts.append(f"{_SEEN}{' '.join(digests)} -->")
     return "\n".join(parts).rstrip("\n")
 
 
-def read_statements(part: str, date: str) -> tuple[list[Statement], list[str], str | None]:
-    """Read a card's text back: its statements, lines that are not ours, and its language (None if no heading tells)."""
+def read_statements(part: str, date: str) -> CardText:
+    """Read a card's text back. ``date`` is the card's day."""
     statements: list[Statement] = []
     foreign: list[str] = []
+    seen: list[str] = []
     language, section = None, ""
     sections = {text: (kind, name) for name, texts in HEADINGS.items() for kind, text in texts.items()}
     labels = tuple(f"- {label}: " for texts in LABELS.values() for label in texts.values())
     for line in part.split("\n"):
         if line in sections:
             section, language = sections[line]
+            continue
+        if line.startswith(_SEEN):
+            seen += line.removeprefix(_SEEN).removesuffix("-->").split()
             continue
         found = _LINE.fullmatch(line) if section and section != "mentioned" else None
         if found is not None:
@@ -125,7 +157,7 @@ def read_statements(part: str, date: str) -> tuple[list[Statement], list[str], s
             statements.append(Statement(found.group(5), found.group(4), day, time))
         elif line.strip() and not (section == "mentioned" and line.startswith(labels)):
             foreign.append(line)
-    return statements, foreign, language
+    return CardText(statements, foreign, language, tuple(dict.fromkeys([*seen, *map(digest_of, statements)])))
 
 
 def names_in(statements: Iterable[Statement], most: int = 20) -> list[str]:

@@ -4,6 +4,7 @@ A card's identity is ``session_id`` (or ``source_conversation``) in its front ma
 is about. Functions block; a coroutine runs them in a thread.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date as Date
@@ -101,8 +102,9 @@ def update_card(
     """Read, change and write the session's card of a day under the vault's lock, then the day's page.
 
     A new card gets a file named after ``name`` in its front matter; a name that is taken, by whatever file, gets a
-    number. When two writers of one session meet, the second changes what the first has written. A card whose front
-    matter cannot be read keeps it as it is.
+    number. A card whose ``name`` changes is moved, and links to it follow, unless its file was named by hand. When two
+    writers of one session meet, the second changes what the first has written. Front matter that cannot be read is
+    kept as it is. ``update`` may be called twice.
     """
     date = day_of(vault, date)
     with vault.storage.lock():
@@ -115,6 +117,13 @@ def update_card(
             text = _text(vault, path)
             present = parse(text)
             front, body = update(present)
+            new_path = _better_path(vault, date, path, present, front)
+            if new_path is not None:
+                # First the file, then its name inside: after a crash in between, the next update finds it in place.
+                vault.move_sync(path, new_path, actor=actor, reason="the card has a better name")
+                path, text = new_path, _text(vault, new_path)
+                present = parse(text)
+                front, body = update(present)
             changed = text[: len(text) - len(present.body)] + body
             if present.front.error is None:
                 changed = set_keys(changed, front)
@@ -213,6 +222,20 @@ def _free_path(vault: "Vault", date: str, name: str) -> str:
     while (file_name := f"{stem}.md" if number == 1 else f"{stem}-{number}.md").casefold() in taken:
         number += 1
     return f"{folder}/{file_name}"
+
+
+def _better_path(vault: "Vault", date: str, path: str, present: ParsedNote, front: Mapping[str, Any]) -> str | None:
+    """Where a card goes whose name changes; None when it stays: same name, or a file name that somebody chose."""
+    old, new = text_of(present.front.data.get("name")), text_of(front.get("name"))
+    stem = path.rpartition("/")[2].removesuffix(".md")
+    if not new or not _is_named_after(stem, old) or _is_named_after(stem, new):
+        return None
+    return _free_path(vault, date, new)
+
+
+def _is_named_after(stem: str, name: str) -> bool:
+    base = slug(name, NAME_BYTES)
+    return stem == base or re.fullmatch(re.escape(base) + "-[0-9]+", stem) is not None
 
 
 def _index_line(card: DailyCard) -> str:

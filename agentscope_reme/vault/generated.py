@@ -14,13 +14,14 @@ def generated_part(text: str, name: str) -> str | None:
     return None if found is None else found.group(2).replace("\r\n", "\n").strip("\n")
 
 
-def with_generated_part(text: str, name: str, content: str) -> str:
+def with_generated_part(text: str, name: str, content: str, *, raw: bool = False) -> str:
     """Return the text with ``content`` between the markers, which are added at its end when they are not there.
 
-    All else is byte-identical. A marker without its partner, left over by an edit, counts as the user's text.
+    All else is byte-identical. A marker without its partner, left over by an edit, counts as the user's text. ``raw``
+    content has been made :func:`inert` by the caller where it must be.
     """
     end = dominant_line_end(text) or "\n"
-    inner = inert(content).strip("\n").replace("\r\n", "\n").replace("\n", end)
+    inner = (content if raw else inert(content)).strip("\n").replace("\r\n", "\n").replace("\n", end)
     inner = inner + end if inner else ""
     found = _find(text, name)
     if found is not None:

@@ -12,6 +12,7 @@ from math import isfinite
 from typing import Any
 
 from ..errors import FrontMatterError
+from .encoding import clean_text
 from .yaml_block import MAX_DEPTH, TEXT_KEYS, Block, Entry, Fences, find_fences, plain_value, read_block
 
 _REFUSED = "the front matter cannot be read ({}), so it is not changed; correct that line and try again"
@@ -243,19 +244,14 @@ def _is_ambiguous(text: str) -> bool:
 def _key_text(key: Any) -> str:
     if not isinstance(key, str) or not key.strip():
         raise FrontMatterError(f"{key!r} is no front-matter key: a key is a text that is not empty")
-    return _clean(key)
-
-
-def _clean(text: str) -> str:
-    """Text that UTF-8 can hold: a pair of surrogates becomes its character, a lone one U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return clean_text(key, keep_nul=True)
 
 
 def _plain_data(value: Any, key: str, depth: int = 1) -> Any:
     if value is None or isinstance(value, bool | date):
         return value
     if isinstance(value, str):
-        return _clean(str(value))
+        return clean_text(str(value), keep_nul=True)
     if isinstance(value, int) and abs(value) < 10**300:
         return int(value)
     if isinstance(value, float) and isfinite(value):

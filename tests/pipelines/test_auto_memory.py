@@ -210,7 +210,7 @@ async def test_many_compactions_end_like_one(vault: Vault, tmp_path: Path) -> No
         response = await write(vault, *messages[start : start + 7])
     whole = extractive_card(messages, session_id="s1", now=NOW)
     assert whole is not None
-    assert whole.body in text_of(vault, response)
+    assert f"{whole.body}\n" in text_of(vault, response).replace("\n\n<!-- reme:seen", "\n<!-- reme:seen")
 
 
 # --- What belongs to the user -----------------------------------------------------------------------------------------
@@ -249,8 +249,22 @@ async def test_a_statement_the_user_corrects_stays_corrected(vault: Vault) -> No
     response = await write(vault, message("我喜欢喝乌龙茶"))
     vault.edit_sync(response.metadata["path"], "user: 我喜欢喝乌龙茶", "user: 我喜欢喝普洱茶")
     await write(vault, message("记住：周五交水电费"))
+    await write(vault, message("我喜欢喝乌龙茶"), message("我住在苏州"))
     assert "user: 我喜欢喝普洱茶\n" in text_of(vault, response)
     assert "user: 我喜欢喝乌龙茶\n" not in text_of(vault, response)
+    assert "user: 我住在苏州\n" in text_of(vault, response)
+
+
+async def test_a_statement_the_user_deletes_does_not_come_back(vault: Vault) -> None:
+    messages = [message("我喜欢喝乌龙茶"), message("记住：周五交水电费")]
+    response = await write(vault, *messages)
+    vault.edit_sync(response.metadata["path"], "- 10:02 user: 我喜欢喝乌龙茶\n", "")
+    vault.edit_sync(response.metadata["path"], "- 10:02 user: 记住：周五交水电费\n", "")
+    await write(vault, *messages, message("我住在苏州"))
+    body = parse(text_of(vault, response)).body
+    assert "乌龙茶" not in body
+    assert "水电费" not in body
+    assert "我住在苏州" in body
 
 
 async def test_a_name_description_or_generator_the_user_or_a_model_chose_is_kept(vault: Vault) -> None:

@@ -208,8 +208,14 @@ statements = st.builds(
 def test_a_printed_card_reads_back(given_statements: list[Statement], language: str) -> None:
     kept = chosen(given_statements)
     text = render_statements(kept, DAY, language)
-    assert read_statements(text, DAY) == (kept, [], language if kept else None)
-    assert render_statements(chosen(read_statements(text, DAY)[0]), DAY, language) == text
+    found = read_statements(text, DAY)
+    assert (found.statements, found.foreign, found.language) == (kept, [], language if kept else None)
+    assert render_statements(chosen(found.statements), DAY, language) == text
+
+
+def test_a_card_remembers_a_bounded_number_of_statements() -> None:
+    seen = [f"{number:08x}" for number in range(1000)]
+    assert read_statements(render_statements([], DAY, "en", seen), DAY).seen == tuple(seen[-300:])
 
 
 @given(st.lists(statements, max_size=50), st.lists(statements, max_size=50))
@@ -223,9 +229,9 @@ def test_merging_cards_loses_nothing_that_one_card_would_keep(first: list[Statem
 
 def test_lines_of_the_user_inside_a_card_are_told_apart() -> None:
     text = render_statements([Statement("I prefer tea", "user", DAY, "10:00")], DAY, "en")
-    found, foreign, _ = read_statements(text + "\nmine\n- a list of mine\n## My heading", DAY)
-    assert [one.words for one in found] == ["I prefer tea"]
-    assert foreign == ["mine", "- a list of mine", "## My heading"]
+    found = read_statements(text + "\nmine\n- a list of mine\n## My heading", DAY)
+    assert [one.words for one in found.statements] == ["I prefer tea"]
+    assert found.foreign == ["mine", "- a list of mine", "## My heading"]
 
 
 def test_days_are_listed_and_long_spans_are_not() -> None:

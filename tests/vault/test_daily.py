@@ -75,6 +75,27 @@ def test_a_session_has_one_card_a_day_whatever_its_file_is_called(vault: Vault) 
     assert other_day.path == "daily/2026-03-17/first-name.md"
 
 
+def test_a_better_name_moves_the_card_and_links_to_it_follow(vault: Vault) -> None:
+    write_card(vault, DAY, front("draft", "s0"), "another card")
+    old = write_card(vault, DAY, front("draft", "s1"), f"see [[daily/{DAY}/draft-2.md#x]]").path
+    vault.write_sync("hub.md", f"---\nup: '[[{old}]]'\n---\n[[{old}|the draft]] [[daily/{DAY}/draft.md]]\n")
+    new = write_card(vault, DAY, front("登录决定", "s1"), f"see [[daily/{DAY}/登录决定.md#x]]").path
+    assert new == f"daily/{DAY}/登录决定.md"
+    assert text_of(vault, "hub.md") == f"---\nup: '[[{new}]]'\n---\n[[{new}|the draft]] [[daily/{DAY}/draft.md]]\n"
+    assert [card.path for card in daily_list(vault, DAY)] == [f"daily/{DAY}/draft.md", new]
+    links = parse_links(text_of(vault, f"daily/{DAY}.md"), "")
+    assert [(link.target_path, link.alias) for link in links] == [(f"daily/{DAY}/draft.md", "draft"), (new, "登录决定")]
+    assert write_card(vault, DAY, front("登录决定", "s1"), f"see [[{new}#x]]").kind == "unchanged"
+
+
+def test_a_better_name_that_is_taken_overwrites_nobody(vault: Vault) -> None:
+    write_card(vault, DAY, front("taken", "s0"), "theirs")
+    write_card(vault, DAY, front("draft", "s1"), "ours")
+    assert write_card(vault, DAY, front("Taken", "s1"), "ours").path == f"daily/{DAY}/taken-2.md"
+    assert write_card(vault, DAY, front("taken", "s1"), "ours").path == f"daily/{DAY}/taken-2.md"
+    assert generated_part(text_of(vault, f"daily/{DAY}/taken.md"), "card") == "theirs"
+
+
 def test_a_card_is_also_found_by_the_conversation_it_comes_from(vault: Vault) -> None:
     vault.write_sync(f"daily/{DAY}/a.md", '---\nsource_conversation: "[[session/dialog/s1.jsonl]]"\n---\nx\n')
     vault.write_sync(f"daily/{DAY}/b.md", "---\nsession_id: 2024\n---\nx\n")
@@ -209,6 +230,23 @@ def test_an_empty_day_gets_no_page_and_a_day_that_lost_its_cards_an_empty_list(v
     assert generated_part(text_of(vault, f"daily/{DAY}.md"), "cards") == ""
 
 
+def test_a_page_that_could_not_be_written_is_made_up_for_by_the_next_writing(vault: Vault, vault_dir: Path) -> None:
+    write_card(vault, DAY, front("one", "s1"), "x")
+
+    class Stopped(Vault):
+        def write_sync(self, path: str, *args: object, **more: object) -> object:
+            if path == f"daily/{DAY}.md":
+                raise KeyboardInterrupt
+            return super().write_sync(path, *args, **more)  # type: ignore[arg-type]
+
+    with pytest.raises(KeyboardInterrupt):
+        write_card(Stopped(vault_dir), DAY, front("two", "s2"), "x")
+    page = vault.root / f"daily/{DAY}.md"
+    assert "two" not in page.read_text()
+    assert write_card(vault, DAY, front("two", "s2"), "x").kind == "unchanged"
+    assert f"[[daily/{DAY}/two.md|two]]" in page.read_text()
+
+
 def test_other_files_of_the_day_are_no_cards(vault: Vault) -> None:
     write_card(vault, DAY, front("one", "s1"), "x")
     folder = vault.root / f"daily/{DAY}"
@@ -263,8 +301,9 @@ def test_a_card_can_be_made_without_a_session(vault: Vault) -> None:
 def test_making_a_card_for_a_session_that_has_one_adds_to_it(vault: Vault) -> None:
     first = daily_create(vault, "a", "d", "mine\n", session_id="s1", actor="agent")
     second = daily_create(vault, "b", "e", "more", session_id="s1", actor="agent")
-    assert second.path == first.path
-    note = parse(text_of(vault, first.path))
+    assert (first.path, second.path) == (f"daily/{DAY}/a.md", f"daily/{DAY}/b.md")
+    assert len(daily_list(vault)) == 1
+    note = parse(text_of(vault, second.path))
     assert note.body.startswith("mine\n")
     assert generated_part(note.body, "card") == "more"
     assert note.front.data["name"] == "b"
