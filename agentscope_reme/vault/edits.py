@@ -12,7 +12,7 @@ from .storage import is_version, version_of
 # What stands where text was left out of a view; text copied from such a view is not the note's.
 _CLIPPED = re.compile(
     r"\[truncated\]|\[(?:…|\.\.\.)[^\]\n]{0,200}\]|\[[^\]\n]{0,80}\b(?:omitted|truncated|clipped)\b[^\]\n]{0,120}\]"
-    r"|<truncated>|\.\.\. ?\[?truncated",
+    r"|\[\d+ of \d+ characters left out[^\]\n]{0,400}\]|<truncated>|\.\.\. ?\[?truncated",
     re.IGNORECASE,
 )
 _LINE_END = re.compile(r"\r\n|\n")
