@@ -31,6 +31,7 @@ NAME_BYTES = 80
 """Longest file name of a card, in bytes of UTF-8, without its suffix."""
 
 _ABOUT_CHARS = 120
+_SESSION_LINE = re.compile(r"^session_id:[ \t]*([\"']?)(\S.*?)\1[ \t]*\r?$", re.MULTILINE)
 
 CardUpdate = Callable[[ParsedNote | None], tuple[Mapping[str, Any], str]]
 """From a card as it is (None: there is none yet) to the keys to set in its front matter and its whole new body."""
@@ -171,14 +172,20 @@ def daily_list(vault: "Vault", date: str = "") -> tuple[DailyCard, ...]:
     for path, _ in iter_files(vault.root, folder, suffixes=(".md",), extra_globs=vault.ignore):
         if path.count("/") != 2:
             continue
+        raw = None
         try:
-            front = parse(_text(vault, path)).front
+            note = parse(_text(vault, path))
+            front, raw = note.front, note.raw
         except NoteError as error:
             front = FileFrontMatter(error=str(error))
         file_name = path.rpartition("/")[2].removesuffix(".md")
         name, description = (text_of(front.data.get(key)).strip() for key in ("name", "description"))
         title = name or text_of(front.data.get("title")).strip() or file_name
-        cards.append(DailyCard(path, title, description, text_of(front.data.get("session_id")), front))
+        session_id = text_of(front.data.get("session_id"))
+        if front.error is not None and (line := _SESSION_LINE.search(raw or "")) is not None:
+            # Broken YAML elsewhere in the block must not give the session a second card.
+            session_id = line.group(2)
+        cards.append(DailyCard(path, title, description, session_id, front))
     return tuple(cards)
 
 

@@ -155,25 +155,41 @@ def _with_flow_keys(text: str, fences: Fences, wanted: Mapping[str, Any], gone: 
 
 
 @lru_cache(maxsize=1)
-def _ruamel() -> Any:
-    from ruamel.yaml import YAML
+def _representer() -> Any:
+    """ruamel's, with our spellings; a class of its own, because representers are registered on the class."""
+    from ruamel.yaml.representer import RoundTripRepresenter
 
-    yaml = YAML(typ="rt")
-    yaml.preserve_quotes = True
-    yaml.allow_duplicate_keys = True
-    yaml.width = 2**31
-    yaml.indent(mapping=2, sequence=4, offset=2)
+    class NoteRepresenter(RoundTripRepresenter):
+        pass
+
+    def number(value: float) -> str:
+        # YAML 1.1 knows an exponent only behind a decimal point.
+        return repr(value) if "." in repr(value) else repr(value).replace("e", ".0e")
+
     for kind, tag, spelling in (
         (type(None), "null", lambda _: "~"),
-        (float, "float", lambda value: repr(value) if "." in repr(value) else repr(value).replace("e", ".0e")),
+        (float, "float", number),
         (datetime, "timestamp", datetime.isoformat),
     ):
-        yaml.representer.add_representer(kind, _scalar_representer(f"tag:yaml.org,2002:{tag}", spelling))
-    return yaml
+        NoteRepresenter.add_representer(kind, _scalar_representer(f"tag:yaml.org,2002:{tag}", spelling))
+    return NoteRepresenter
 
 
 def _scalar_representer(tag: str, spelling: Callable[[Any], str]) -> Callable[[Any, Any], Any]:
     return lambda representer, value: representer.represent_scalar(tag, spelling(value))
+
+
+def _ruamel() -> Any:
+    """A new one for each use: it keeps state while it works, and notes are changed in threads."""
+    from ruamel.yaml import YAML
+
+    yaml = YAML(typ="rt")
+    yaml.Representer = _representer()
+    yaml.preserve_quotes = True
+    yaml.allow_duplicate_keys = True
+    yaml.width = 2**31
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    return yaml
 
 
 def _spell(key: str, value: Any, careful: bool) -> str:

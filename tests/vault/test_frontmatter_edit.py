@@ -1,9 +1,12 @@
 """Changing single keys: the lines of the key change, every other byte stays, and what was written reads back."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta, timezone
+from io import StringIO
 
 import frontmatter
 import pytest
+from ruamel.yaml import YAML
 
 from agentscope_reme.errors import FrontMatterError
 from agentscope_reme.vault.frontmatter import compose, delete_keys, parse, set_keys
@@ -339,3 +342,19 @@ def test_a_composed_note_reads_back(front: dict, body: str) -> None:
     note = parse(compose(front, body))
     assert note.front.data == front
     assert note.body == body
+
+
+def test_notes_are_changed_in_threads_at_the_same_time() -> None:
+    values = [{"k": ["x" * i, {"deep": [i, None, 1.5]}], "d": date(2026, 1, 1 + i % 28)} for i in range(200)]
+    with ThreadPoolExecutor(8) as threads:
+        changed = list(threads.map(lambda value: set_keys(NOTE, value), values))
+    for text, value in zip(changed, values, strict=True):
+        data = parse(text).front.data
+        assert {key: data[key] for key in value} == value
+
+
+def test_other_users_of_ruamel_keep_their_own_spellings() -> None:
+    set_keys(NOTE, {"k": None})
+    out = StringIO()
+    YAML().dump({"nothing": None, "number": 1e20}, out)
+    assert "~" not in out.getvalue()
