@@ -86,7 +86,7 @@ def _read_markdown(path: str, text: str, chunk_chars: int, embed_toc: bool) -> D
     lines = Lines(text, parsed.body_line, offset)
     note = read_note(lines, min(chunk_chars, LONGEST_UNIT))
     passages = note.passages
-    if offset and (front.error or not passages):
+    if parsed.raw and parsed.raw.strip() and (front.error or not passages):
         # What cannot be read as keys is searched as text; a note of front matter alone has nothing else to show.
         passages = [*read_lines(Lines(text[:offset]), min(chunk_chars, LONGEST_UNIT)), *passages]
         lines = Lines(text)

@@ -84,7 +84,7 @@ class _Reader:
         self._items: list[Passage] = []
 
     def open_section(self, block: Block, *, empty: bool) -> None:
-        """Begin the section of a heading; one without any content is a passage of its own."""
+        """Begin the section of a heading; one without content, or too long to repeat, is a passage of its own."""
         self.close_items()
         rows = self._lines.rows[block.begin : block.end]
         while rows and not rows[-1].strip():
@@ -100,7 +100,7 @@ class _Reader:
         self._section += 1
         span = self._lines.span(block.begin, block.end)
         self._section_start = span[0] if span else -1
-        if empty and text and span:
+        if span and text and (empty or span[1] - span[0] > _LONGEST_HEADING):
             self.passages.extend(divided(self._lines.text, replace(self._passage(*span), head=True), self._limit))
 
     def add(self, block: Block) -> None:

@@ -58,8 +58,9 @@ def speaker_names(paragraphs: Sequence[str]) -> frozenset[str]:
             continue
         for line in paragraph.split("\n"):
             lines += 1
-            match = _PLAIN.match(line)
-            if match and _is_name(match["name"]):
+            if bold := _BOLD.match(line):
+                counts[(bold["outer"] or bold["inner"]).strip()] += 1
+            elif (match := _PLAIN.match(line)) and _is_name(match["name"]):
                 counts[match["name"]] += 1
     often = {name for name, count in counts.items() if count > 1}
     if not often or (len(counts) == 1 and counts.total() < 3):
