@@ -9,7 +9,6 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from ..memory.blocks import COMPRESSED
-from ..memory.compaction import MESSAGE_FRAME
 from ..memory.in_memory import ReMeInMemoryMemory
 from ..models import Compacted
 
@@ -29,6 +28,7 @@ class StandIn(ReMeInMemoryMemory):
     """Our view of a memory that is not ours. ``written_summary`` is the envelope we last gave it."""
 
     written_summary = ""
+    changes_in_place = False
 
 
 async def compact_foreign(reme: "ReMe", agent: Any, memory: Any, *, system_prompt: str, schemas: str) -> None:
@@ -44,8 +44,6 @@ async def compact_foreign(reme: "ReMe", agent: Any, memory: Any, *, system_promp
     stand_in.content = [(message, ["hint"] if message.id in hints else []) for message in messages]
     if summary != stand_in.written_summary:
         await stand_in.update_compressed_summary(summary)
-    fixed = await reme.budget.fixed(system_prompt) + await reme.budget.fixed(schemas) + MESSAGE_FRAME
-    logger.debug("A foreign memory of %d messages, %d tokens fixed.", len(messages), fixed)
     outcome = await reme.compaction.keep_within_window(stand_in, system_prompt=system_prompt, schemas=schemas)
     if not isinstance(outcome, Compacted):
         return

@@ -30,22 +30,27 @@ _ALIASES = {
     "关键背景": "Critical Context", "关键信息": "Critical Context",
 }  # fmt: skip
 _HEADING = re.compile(r"^\s{0,3}(?:#{1,4}\s+(.+?)\s*#*|\*\*(.+?)\*\*:?)\s*$")
+_NUMBER = re.compile(r"^[(（]?(?:\d{1,2}|[一二三四五六])[)）.、:]\s*")
 _FENCED = re.compile(r"\A\s*```[a-zA-Z]*\n(.*)\n```\s*\Z", re.DOTALL)
-_THINK = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_THINK_TAG = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 
 # What must survive a summary word for word: URLs, mail addresses, paths, identifiers with digits or underscores,
-# numbers of three digits and more (dates and versions among them), quoted error lines.
+# numbers of three digits and more (dates and versions among them), quoted error lines. Each alternative begins only
+# where its run of characters begins and takes the run at once: a pasted blob of any size is read in linear time.
 _IDENTIFIER = re.compile(
     r"https?://[^\s<>\"'`，。；、）)\]]+"
-    r"|[\w.+-]+@[\w-]+\.[\w.-]*\w"
-    r"|(?:[A-Za-z]:\\|~?/|\.{1,2}/)?(?:[\w.@+-]+[/\\])+[\w.@+-]+"
+    r"|(?<![\w.+-])[\w.+-]++@[\w-]+\.[\w.-]*\w"
+    r"|(?<![\w.@+/\\~-])(?:[A-Za-z]:\\|~?/|\.{1,2}/)?(?:[\w.@+-]++[/\\])++[\w.@+-]*"
+    r"|\b[vV]\d+(?:\.\d+)+(?:-[\w.]*\w)?"
     r"|\b[A-Za-z_][\w]*_[\w]+\b"
-    r"|\b(?=[A-Za-z-]*\d)[A-Za-z][\w]*(?:-[\w]+)*\b"
+    r"|(?<![\w-])(?=[A-Za-z-]{1,40}\d)[A-Za-z][\w]*(?:-[\w]+)*\b"
     r"|\b\d+(?:[.,:/-]\d+)+\b"
     r"|\d{3,}",
     re.ASCII,
 )
-_ERROR_LINE = re.compile(r"^.*\b(?:\w*Error|\w*Exception|ERROR|FATAL|Traceback)\b.*$", re.MULTILINE)
+_ERROR_WORD = re.compile(r"\b\w{0,60}(?:Error|Exception)\b|\b(?:ERROR|FATAL|Traceback)\b")
+# A longer run of characters is data, not a name.
+LONGEST_IDENTIFIER = 300
 
 
 @dataclass(frozen=True)
@@ -67,13 +72,35 @@ def parse_sections(text: str) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in text.split("\n"):
-        match = _HEADING.match(line)
-        name = _ALIASES.get((match.group(1) or match.group(2)).strip(" :：*").casefold()) if match else None
+        name = _section_name(line)
         if name:
             current = found.setdefault(name, [])
         elif current is not None:
             current.append(line)
     return {name: "\n".join(found[name]).strip("\n") for name in SECTIONS if name in found}
+
+
+def _section_name(line: str) -> str | None:
+    match = _HEADING.match(line) if len(line) <= 120 else None
+    if match is None:
+        return None
+    title = (match.group(1) or match.group(2)).strip(" :：*")
+    return _ALIASES.get(_NUMBER.sub("", title).casefold())
+
+
+def without_thinking(text: str) -> str:
+    """Return a text without what a model thought in it, also where one of the two tags is missing."""
+    kept: list[str] = []
+    start, inside = 0, False
+    for tag in _THINK_TAG.finditer(text):
+        if tag.group(1):
+            # Some endpoints leave out the opening tag: all before the closing one was thought.
+            kept = kept if inside else []
+            start, inside = tag.end(), False
+        elif not inside:
+            kept.append(text[start : tag.start()])
+            inside = True
+    return "".join([*kept, "" if inside else text[start:]])
 
 
 def render_sections(sections: dict[str, str]) -> str:
@@ -85,10 +112,12 @@ def identifiers(texts: Iterable[str]) -> list[str]:
     """Return paths, URLs, addresses, ids, numbers of three digits and more, and error lines, each once, in order."""
     seen: dict[str, None] = {}
     for text in texts:
-        for match in _ERROR_LINE.finditer(text):
-            seen.setdefault(match.group(0).strip()[:300])
+        for line in text.split("\n"):
+            if _ERROR_WORD.search(line, 0, LONGEST_IDENTIFIER):
+                seen.setdefault(line.strip()[:LONGEST_IDENTIFIER])
         for match in _IDENTIFIER.finditer(text):
-            seen.setdefault(match.group(0).rstrip(".,:;-/"))
+            if len(match.group(0)) <= LONGEST_IDENTIFIER:
+                seen.setdefault(match.group(0).rstrip(".,:;-/"))
     return [name for name in seen if len(name) >= 3]
 
 
@@ -109,13 +138,16 @@ async def accept(
         cap: Most tokens a checkpoint may have.
         count: Counts tokens of a text.
     """
-    text = without_envelope(_THINK.sub("", text))
-    fenced = _FENCED.match(text)
-    sections = parse_sections(fenced.group(1) if fenced else text)
-    if not text.strip():
+    plain = without_envelope(without_thinking(text))
+    if not plain.strip():
         return Rejected("empty")
-    if any(name not in sections for name in REQUIRED) or not any(body.strip() for body in sections.values()):
+    sections = _sections_of(plain)
+    if not _complete(sections) and "<think" not in text.casefold():
+        sections = _sections_of(without_envelope(text))  # a closing tag that is only talked about
+    if not _complete(sections):
         return Rejected("no_sections")
+    if all(is_empty(body) for body in sections.values()):
+        return Rejected("empty")
     checkpoint = render_sections(sections)
     size = await count(checkpoint)
     if size > cap:
@@ -130,6 +162,20 @@ async def accept(
             return Accepted(extended)
         missing = missing[: len(missing) * 2 // 3]
     return Accepted(checkpoint)
+
+
+def _sections_of(text: str) -> dict[str, str]:
+    fenced = _FENCED.match(text)
+    return parse_sections(fenced.group(1) if fenced else text)
+
+
+def _complete(sections: dict[str, str]) -> bool:
+    return all(name in sections for name in REQUIRED)
+
+
+def is_empty(body: str) -> bool:
+    """Say whether the body of a section says nothing."""
+    return body.strip(" \n.。-*()（）").casefold() in ("", "none", "n/a", "无", "暂无")
 
 
 def with_identifiers(sections: dict[str, str], names: Iterable[str]) -> str:

@@ -6,18 +6,23 @@ swapped in one step. Every path ends in an outcome, never in an exception, excep
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ..models import Compacted, CompactionEvent, CompactionOutcome, Failed, Skipped
-from .blocks import COMPRESSED, HINT, RECALL, blocks_of, results_of
+from .blocks import HINT, RECALL
 from .compactor import Checkpoint, Compactor
 from .envelope import envelope_text, user_language
+from .owed import Owed, owed_to, owing
+from .plan import MESSAGE_FRAME, Plan, plan
+from .reporting import Left, Reporter
 from .shrinking import shrink
 from .state import SummaryNote
 from .tool_result import ToolResultCompactor
-from .window import Cut, cut
+from .transcript import rendered
+from .upkeep import adopt_foreign_marks, age_results
+from .window import Cut, bare_cut, cut
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
@@ -26,43 +31,20 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A checkpoint that is not going to free this share of the window is not worth a call.
-LEAST_GAIN = 0.02
+NO_USE = ("nothing_to_fold", "nothing_to_gain")
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The sizes of one step, all in tokens and all by the same counter (P4)."""
+class Fold:
+    """What one compaction takes out, and what it puts in its place has to do. ``replaced`` is in tokens."""
 
-    window: int
-    fixed: int
-    trigger: int
-    reserve: int
-    cap: int
-
-
-@dataclass(frozen=True)
-class Left:
-    """What has just left the context of a session, for whoever writes it into notes."""
-
-    session_id: str
-    messages: tuple[dict[str, Any], ...]
-
-
-def plan(memory: "ReMeInMemoryMemory", fixed: int) -> Plan:
-    """Work out when to compact and how much stays.
-
-    The threshold is ``window x ratio``. Where system prompt and schemas take most of it, compaction starts later, half
-    way between them and the window: a threshold they alone exceed would fold the last message at every step.
-    """
-    config = memory.config
-    window = memory.max_input_length
-    threshold = int(window * memory.compact_ratio)
-    trigger = max(threshold, fixed + (window - fixed) // 2)
-    room = max(0, trigger - fixed)
-    reserve = min(config.memory_compact_reserve, threshold // 4, room // 3)
-    cap = min(config.summary_max_tokens, window // 8, room // 3)
-    return Plan(window, fixed, trigger, reserve, cap)
+    entries: tuple[tuple["Msg", list[str]], ...]
+    told: tuple["Msg", ...]
+    previous: str
+    replaced: int
+    overflow: bool
+    inside_turn: bool
+    since: str
 
 
 class Compaction:
@@ -87,8 +69,7 @@ class Compaction:
     ) -> None:
         self.compactor = compactor
         self.results = results
-        self.on_event = on_event
-        self.on_left = on_left
+        self.reporter = Reporter(on_event, on_left)
         self.language = language
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Compaction":
@@ -106,24 +87,27 @@ class Compaction:
         """
         async with memory.lock:
             memory.breaker.next_step()
-            await self._adopt_foreign_marks(memory)
-            aged = await self._age_results(memory)
             fixed = await memory.budget.fixed(system_prompt) + await memory.budget.fixed(schemas)
             fixed += MESSAGE_FRAME if system_prompt else 0
             memory.fixed_tokens = fixed
             sizes = plan(memory, fixed)
-            before = await self._total(memory, sizes)
             if fixed > sizes.window:
-                self._tell(memory, "window_too_small", "system prompt and tool schemas alone exceed the window", before)
+                before = await self._total(memory, sizes)
+                self.reporter.tell(
+                    memory, "window_too_small", "system prompt and tool schemas alone exceed the window", before
+                )
                 return Skipped("window_too_small")
+            await adopt_foreign_marks(memory)
+            aged = await age_results(memory, self.results)
+            before = await self._total(memory, sizes)
             if before > sizes.trigger * 0.9 and memory.ledger.total > 0:
                 memory.ledger.find_changes(memory.content)
                 before = await self._total(memory, sizes)
-            if before <= sizes.trigger:
-                if aged:
-                    self._tell(memory, "offloaded", "old tool results", before, offloaded=aged)
-                return Skipped("below_threshold")
-            return await self._compact(memory, sizes, before, "threshold", aged)
+            if before > sizes.trigger:
+                return await self._compact(memory, sizes, before, "threshold", aged)
+            if aged:
+                self.reporter.tell(memory, "offloaded", "old tool results", before, offloaded=aged)
+            return await self._pay(memory, sizes, before) or Skipped("below_threshold")
 
     async def compact(self, memory: "ReMeInMemoryMemory", *, extra_instruction: str = "") -> CompactionOutcome:
         """Compact now, whatever the fill: what a user asks for with ``/compact``."""
@@ -144,108 +128,164 @@ class Compaction:
         extra_instruction: str = "",
     ) -> CompactionOutcome:
         started = perf_counter()
-        outcome = await self._fold(memory, sizes, before, reason, extra_instruction)
+        await memory.message_tokens()
+        costs = [memory.ledger.cost(message) for message, _ in memory.content]
+        division = cut(memory.content, costs, sizes.reserve)
+        outcome = await self._fold(memory, sizes, division, reason, extra_instruction)
+        offloaded = list(aged)
+        # A checkpoint that failed changes nothing while the window holds what there is.
+        if not (isinstance(outcome, Failed) or (isinstance(outcome, Skipped) and outcome.reason not in NO_USE)):
+            offloaded += await self._shrink(memory, sizes)
+        for standing in (True, False):
+            if await self._total(memory, sizes) <= sizes.window:
+                break
+            offloaded += await self._shrink(memory, sizes)
+            if await self._total(memory, sizes) <= sizes.window:
+                break
+            more = await self._fold(memory, sizes, bare_cut(memory.content, standing=standing), "last_resort")
+            outcome = _joined(outcome, more)
+            offloaded += await self._shrink(memory, sizes, hard=sizes.window)
         after = await self._total(memory, sizes)
-        shrunk: list[str] = []
-        if after > sizes.window or (after > sizes.trigger and not isinstance(outcome, Failed)):
-            shrunk = await shrink(
-                memory, self.results, target=sizes.trigger - sizes.fixed, hard=_hard(sizes) - sizes.fixed
-            )
-            after = await self._total(memory, sizes)
-        offloaded = [*aged, *shrunk]
-        seconds = perf_counter() - started
         if isinstance(outcome, Compacted):
-            journal = memory.journal
-            self._tell(
-                memory, "compacted", reason, before, after, outcome.moved, offloaded, seconds,
-                (journal.path if journal else "",),
-            )  # fmt: skip
-            return Compacted(before, after, outcome.moved, outcome.journal_path, reason, outcome.generator, seconds)
-        if isinstance(outcome, Failed):
-            self._tell(memory, "failed", f"{outcome.reason}: {outcome.error}", before, after, 0, offloaded, seconds)
-        elif offloaded:
-            self._tell(memory, "offloaded", "long results and texts", before, after, 0, offloaded, seconds)
-        if after > sizes.window:
-            logger.warning("Session %s is still %d tokens in a window of %d.", memory.session_id, after, sizes.window)
+            outcome = replace(
+                outcome, tokens_before=before, tokens_after=after, reason=reason, seconds=perf_counter() - started
+            )
+        self.reporter.report(memory, sizes, outcome, reason, before, after, offloaded, perf_counter() - started)
         return outcome
 
+    async def _shrink(self, memory: "ReMeInMemoryMemory", sizes: Plan, hard: int | None = None) -> list[str]:
+        return await shrink(
+            memory,
+            self.results,
+            target=(hard or sizes.trigger) - sizes.fixed,
+            hard=(hard or sizes.hard) - sizes.fixed,
+            window=sizes.window - sizes.fixed,
+        )
+
     async def _fold(
-        self, memory: "ReMeInMemoryMemory", sizes: Plan, before: int, reason: str, extra_instruction: str
+        self, memory: "ReMeInMemoryMemory", sizes: Plan, division: Cut, reason: str, extra_instruction: str = ""
     ) -> CompactionOutcome:
         if memory.journal is None:
             return Failed("no_vault", "this memory has no vault to write to; nothing is folded")
-        entries = list(memory.content)
-        costs = [memory.ledger.cost(message) for message, _ in entries]
-        division: Cut = cut(entries, costs, sizes.reserve)
-        folded = [entries[i] for i in division.fold]
-        previous = memory.get_compressed_summary()
-        replaced = sum(costs[i] for i in division.fold) + (await memory.summary_tokens() if previous else 0)
-        overflow = before > sizes.window
-        if not folded or (not overflow and reason == "threshold" and replaced < sizes.window * LEAST_GAIN):
+        fold = await self._measured(memory, sizes, division, reason)
+        if fold is None:
             return Skipped("nothing_to_fold")
-        told = [message for message, marks in folded if RECALL not in marks and HINT not in marks]
-        generation, at_start = memory.generation, previous
-        checkpoint = await self._checkpoint(memory, sizes, told, previous, replaced, overflow, extra_instruction)
+        checkpoint = await self._checkpoint(memory, sizes, fold, reason, extra_instruction)
         if isinstance(checkpoint, (Failed, Skipped)):
             return checkpoint
-        if memory.get_compressed_summary() != at_start or memory.generation != generation:
-            still = {id(message) for message, _ in memory.content}
-            if memory.get_compressed_summary() != at_start or any(id(message) not in still for message, _ in folded):
-                return Failed(
-                    "changed_meanwhile", "messages or checkpoint were changed by others; next step tries again"
-                )
+        if not _still_there(memory, fold):
+            return Failed("changed_meanwhile", "messages or checkpoint were changed by others; next step tries again")
         try:
-            await memory.write_journal(folded)
+            await memory.write_journal(fold.entries)
         except Exception as error:
             return Failed("journal_write", str(error))
-        if memory.get_compressed_summary() != at_start:
+        if memory.get_compressed_summary() != fold.previous:
             return Failed("changed_meanwhile", "the checkpoint was changed by others; next step tries again")
-        memory.swap(folded, checkpoint.text, await self._note(memory, checkpoint, entries, division.inside_turn))
-        self._hand_on(memory, folded)
-        return Compacted(before, 0, len(folded), memory.journal.path, reason, checkpoint.generator)
+        memory.swap(fold.entries, checkpoint.text, self._note(memory, fold, checkpoint))
+        self.reporter.hand_on(memory, fold.entries)
+        path = memory.journal.path
+        return Compacted(0, 0, len(fold.entries), path, reason, checkpoint.generator)
+
+    async def _measured(self, memory: "ReMeInMemoryMemory", sizes: Plan, division: Cut, reason: str) -> Fold | None:
+        """Return what is to be folded; None when it is not worth it."""
+        entries = tuple(memory.content[i] for i in division.fold)
+        new = sum(memory.ledger.cost(message) for message, _ in entries)
+        summary = await memory.summary_tokens()
+        overflow = await self._total(memory, sizes) > sizes.window
+        # A checkpoint that someone else wrote may be longer than any of ours; then it alone is condensed.
+        bloated = overflow and summary > 2 * sizes.cap + await self._frame_tokens(memory)
+        if not entries and not bloated:
+            return None
+        if not overflow and reason == "threshold" and new < sizes.worthwhile:
+            return None
+        told = tuple(message for message, marks in entries if RECALL not in marks and HINT not in marks)
+        since = str(memory.content[-1][0].timestamp or "") if memory.content else memory.summary_note.since
+        previous = memory.get_compressed_summary()
+        return Fold(entries, told, previous, new + summary, overflow, division.inside_turn, since)
 
     async def _checkpoint(
+        self, memory: "ReMeInMemoryMemory", sizes: Plan, fold: Fold, reason: str, extra_instruction: str
+    ) -> Checkpoint | Failed | Skipped:
+        said = [message for message in fold.told if rendered(message)]
+        if fold.entries and not said:  # nothing that a checkpoint could tell: recalled text, empty turns
+            return Checkpoint(fold.previous, memory.summary_note.generator)
+        failure: Failed | Skipped = Skipped("waiting_to_retry")
+        # After the frame of an envelope, where there was none before.
+        replaced = max(1, fold.replaced - await self._frame_tokens(memory))
+        if reason != "last_resort" and said and (self.compactor.model is None or memory.breaker.allows()):
+            owed = await owed_to(memory) if self.compactor.model is not None else None
+            owed = owed or Owed((), 0, fold.previous)
+            outcome = await self._asked(
+                memory, sizes, [*owed.messages, *said], owed.base, replaced + owed.tokens, extra_instruction
+            )
+            if isinstance(outcome, Checkpoint):
+                return await self._if_shorter(memory, outcome, replaced)
+            failure = outcome
+        if not fold.overflow:
+            return failure
+        short = await self.compactor.extract(
+            said, fold.previous, language=self._language(memory), cap=sizes.cap, count=memory.budget.text
+        )
+        return await self._if_shorter(memory, short, replaced)
+
+    async def _asked(
         self,
         memory: "ReMeInMemoryMemory",
         sizes: Plan,
-        told: Sequence["Msg"],
+        messages: Sequence["Msg"],
         previous: str,
         replaced: int,
-        overflow: bool,
-        extra_instruction: str,
-    ) -> Checkpoint | Failed | Skipped:
+        extra_instruction: str = "",
+    ) -> Checkpoint | Failed:
+        """Ask the compactor, and keep account of whether its model answers."""
         config, breaker = memory.config, memory.breaker
-        cap = max(48, sizes.cap)
-        replaced -= await self._frame_tokens(memory)
-        failure: Failed | Skipped = Skipped("waiting_to_retry")
-        if self.compactor.model is None or breaker.allows():
-            outcome = await self.compactor.checkpoint(
-                told,
-                previous,
-                language=self._language(memory),
-                cap=cap,
-                window=sizes.window,
-                replaced_tokens=max(1, replaced),
-                count=memory.budget.text,
-                extra_instruction=extra_instruction,
-            )
-            if isinstance(outcome, Checkpoint):
-                if self.compactor.model is not None:
-                    breaker.succeeded()
-                return await self._if_shorter(memory, outcome, replaced, overflow)
-            failure = outcome
+        outcome = await self.compactor.checkpoint(
+            messages,
+            previous,
+            language=self._language(memory),
+            cap=sizes.cap,
+            window=sizes.window,
+            replaced_tokens=replaced,
+            count=memory.budget.text,
+            extra_instruction=extra_instruction,
+        )
+        if self.compactor.model is None:
+            return outcome
+        if isinstance(outcome, Checkpoint):
+            breaker.succeeded()
+        else:
             breaker.failed(limit=config.breaker_failures, steps=config.breaker_steps, seconds=config.breaker_seconds)
             logger.warning("No checkpoint for session %s: %s (%s).", memory.session_id, outcome.reason, outcome.error)
-        if not overflow:
-            return failure
-        return await self.compactor.extract(told, previous, cap=cap, count=memory.budget.text)
+        return outcome
 
     async def _if_shorter(
-        self, memory: "ReMeInMemoryMemory", checkpoint: Checkpoint, replaced: int, overflow: bool
+        self, memory: "ReMeInMemoryMemory", checkpoint: Checkpoint, replaced: int
     ) -> Checkpoint | Skipped:
-        if overflow or checkpoint.generator == "model" or await memory.budget.text(checkpoint.text) < replaced:
+        if checkpoint.generator == "model" or await memory.budget.text(checkpoint.text) < replaced:
             return checkpoint
         return Skipped("nothing_to_gain")
+
+    async def _pay(self, memory: "ReMeInMemoryMemory", sizes: Plan, before: int) -> CompactionOutcome | None:
+        """Have the model make a checkpoint again that was made without it; None when there is none, or not yet."""
+        if self.compactor.model is None or not memory.summary_note.owed or not memory.breaker.allows():
+            return None
+        started = perf_counter()
+        previous, note = memory.get_compressed_summary(), memory.summary_note
+        owed = await owed_to(memory)
+        if owed is None:  # forgotten, or on another disk: what there is stays
+            memory.set_summary(previous, replace(note, owed=[], base=""))
+            return None
+        outcome = await self._asked(memory, sizes, owed.messages, owed.base, max(sizes.cap + 1, owed.tokens))
+        if isinstance(outcome, Failed):
+            self.reporter.tell(memory, "failed", f"{outcome.reason}: {outcome.error}", before)
+            return outcome
+        if memory.get_compressed_summary() != previous:
+            return Failed("changed_meanwhile", "the checkpoint was changed by others")
+        memory.set_summary(outcome.text, replace(note, generator=outcome.generator, owed=[], base=""))
+        after, seconds = await self._total(memory, sizes), perf_counter() - started
+        path = memory.journal.path if memory.journal else ""
+        self.reporter.tell(memory, "compacted", "redone", before, after, seconds=seconds, paths=(path,))
+        return Compacted(before, after, 0, path, "redone", outcome.generator, seconds)
 
     # --- parts --------------------------------------------------------------------------------------------------
 
@@ -265,92 +305,24 @@ class Compaction:
         default = memory.summary_note.language or "en"
         return user_language((message for message, _ in memory.content[-200:]), default)
 
-    async def _note(
-        self, memory: "ReMeInMemoryMemory", checkpoint: Checkpoint, entries: Sequence[Any], inside_turn: bool
-    ) -> SummaryNote:
-        since = str(entries[-1][0].timestamp or "")
-        return SummaryNote(self._language(memory), inside_turn, checkpoint.generator, since)
-
-    async def _adopt_foreign_marks(self, memory: "ReMeInMemoryMemory") -> None:
-        """Journal and take out messages that someone else marked ``compressed`` under a summary of theirs."""
-        if not memory.ledger.marks.get(COMPRESSED) or not memory.get_compressed_summary() or memory.journal is None:
-            return
-        marked = [entry for entry in memory.content if COMPRESSED in entry[1]]
-        try:
-            await memory.write_journal(marked)
-        except Exception as error:
-            logger.warning("Messages marked compressed could not be journalled (%s); they stay.", error)
-            return
-        memory.remove(marked)
-
-    async def _age_results(self, memory: "ReMeInMemoryMemory") -> list[str]:
-        """Bound the results that are no longer recent; those no assistant message has followed yet stay recent."""
-        fresh = memory.ledger.fresh_results
-        unseen = 0
-        for message, _ in reversed(memory.content):
-            if message.role == "assistant":
-                break
-            unseen += 1 if any(True for _ in results_of(message)) else 0
-        paths: list[str] = []
-        while len(fresh) > max(self.results.recent_tool_results, unseen):
-            message, inputs = fresh.popleft()
-            if memory.vault is None:
-                continue
-            try:
-                moved = await self.results.age(message, self.results.old_max_bytes, inputs)
-            except Exception:
-                logger.exception("Old tool results could not be bounded; they stay as they are.")
-                continue
-            if moved:
-                memory.ledger.changed(message)
-                memory.forget_view()
-                paths += moved
-        return paths
-
-    def _hand_on(self, memory: "ReMeInMemoryMemory", folded: Sequence[Any]) -> None:
-        if self.on_left is None:
-            return
-        messages = tuple(
-            {**message.to_dict(), "content": [dict(block) for block in blocks_of(message)], "marks": list(marks)}
-            for message, marks in folded
-        )
-        try:
-            self.on_left(Left(memory.session_id, messages))
-        except Exception:
-            logger.exception("What left the context could not be handed on; it is in the journal.")
-
-    def _tell(
-        self,
-        memory: "ReMeInMemoryMemory",
-        kind: Any,
-        reason: str,
-        before: int,
-        after: int | None = None,
-        moved: int = 0,
-        offloaded: Sequence[str] = (),
-        seconds: float = 0.0,
-        paths: Sequence[str] = (),
-    ) -> None:
-        event = CompactionEvent(
-            kind, memory.session_id, reason, before, before if after is None else after, moved, len(offloaded),
-            tuple(path for path in (*paths, *offloaded) if path), seconds,
-        )  # fmt: skip
-        logger.log(
-            logging.WARNING if kind in ("failed", "window_too_small") else logging.INFO,
-            "%s: %s, %d -> %d tokens, %d messages moved, %d texts offloaded, session %s",
-            kind, reason, before, event.tokens_after, moved, len(offloaded), memory.session_id,
-        )  # fmt: skip
-        if self.on_event is not None:
-            try:
-                self.on_event(event)
-            except Exception:
-                logger.exception("The callback for compaction events raised.")
+    def _note(self, memory: "ReMeInMemoryMemory", fold: Fold, checkpoint: Checkpoint) -> SummaryNote:
+        before = memory.summary_note
+        note = SummaryNote(self._language(memory), fold.inside_turn, checkpoint.generator, fold.since)
+        if checkpoint.text == fold.previous:
+            return replace(note, owed=before.owed, base=before.base)
+        if checkpoint.generator == "model" or self.compactor.model is None:
+            return note
+        return owing(note, before, fold.previous, [message.id for message in fold.told])
 
 
-# What a provider adds around the system prompt.
-MESSAGE_FRAME = 4
+def _still_there(memory: "ReMeInMemoryMemory", fold: Fold) -> bool:
+    """Whether others have left the checkpoint and every folded message as they were."""
+    present = {id(message) for message, _ in memory.content}
+    return memory.get_compressed_summary() == fold.previous and all(id(one) in present for one, _ in fold.entries)
 
 
-def _hard(sizes: Plan) -> int:
-    """Above this even a user's own words are moved to a file: half way between threshold and window."""
-    return (sizes.trigger + sizes.window) // 2
+def _joined(first: CompactionOutcome, second: CompactionOutcome) -> CompactionOutcome:
+    """What two folds of one run did together."""
+    if isinstance(second, Compacted) and isinstance(first, Compacted):
+        return replace(second, moved=first.moved + second.moved)
+    return second if isinstance(second, Compacted) else first

@@ -34,6 +34,8 @@ _TOO_LONG = re.compile(
 )
 SMALLER_TRIES = 3
 MIN_PIECE_CHARS = 1_000
+# Names that a checkpoint is checked for, the newest first; no cap leaves room for more.
+MOST_IDENTIFIERS = 2_000
 
 
 @dataclass(frozen=True)
@@ -92,22 +94,30 @@ class Compactor:
             extra_instruction: What the user wants kept or left out, for the model.
         """
         if self.model is None:
-            return await self.extract(messages, previous, cap=cap, count=count)
+            return await self.extract(messages, previous, language=language, cap=cap, count=count)
+        limit = asyncio.timeout(self._timeout)
         try:
-            async with asyncio.timeout(self._timeout):
+            async with limit:
                 return await self._ask_in_pieces(
                     messages, previous, language, cap, window, replaced_tokens, count, extra_instruction
                 )
-        except TimeoutError:
-            return Failed("timeout", f"no checkpoint within {self._timeout:g} s")
         except Exception as error:
+            if isinstance(error, TimeoutError) and limit.expired():
+                return Failed("timeout", f"no checkpoint within {self._timeout:g} s")
             return Failed("model_error", repr(error))
 
     async def extract(
-        self, messages: Sequence["Msg"], previous: str, *, cap: int, count: Callable[[str], Awaitable[int]]
+        self,
+        messages: Sequence["Msg"],
+        previous: str,
+        *,
+        language: str,
+        cap: int,
+        count: Callable[[str], Awaitable[int]],
     ) -> Checkpoint:
         """Return the checkpoint that needs no model."""
-        return Checkpoint(await extractive_checkpoint(messages, previous, cap=cap, count=count), "extractive")
+        text = await extractive_checkpoint(messages, previous, cap=cap, count=count, language=language)
+        return Checkpoint(text, "extractive")
 
     async def _ask_in_pieces(
         self,
@@ -145,31 +155,24 @@ class Compactor:
         count: Callable[[str], Awaitable[int]],
         extra_instruction: str,
     ) -> Checkpoint | Failed:
-        must_keep = identifiers([*(text_of(m) for m in reversed(messages) if is_said_by_user(m)), previous])
+        said = [text_of(message) for message in reversed(messages) if is_said_by_user(message)]
+        must_keep = (await asyncio.to_thread(identifiers, [*said, previous]))[:MOST_IDENTIFIERS]
         draft = without_envelope(previous).replace(EXTRACTIVE, "").strip()
         parts = list(pieces(messages, limit, thinking=self._thinking))
         if not parts:
             return Failed("nothing_to_summarise")
         for number, part in enumerate(parts, 1):
-            last = number == len(parts)
-            answer = await self._ask(part, draft, language, cap, extra_instruction)
-            outcome = await accept(
-                answer,
-                must_keep=must_keep,
-                replaced_tokens=replaced_tokens if last else cap + 1,
-                cap=cap,
-                count=count,
-            )
+            # Only the last one has to be shorter than what it replaces; those before it are drafts.
+            longest = replaced_tokens if number == len(parts) else cap + 1
+
+            async def asked(extra: str, part: str = part, draft: str = draft, longest: int = longest) -> Any:
+                answer = await self._ask(part, draft, language, cap, extra)
+                return await accept(answer, must_keep=must_keep, replaced_tokens=longest, cap=cap, count=count)
+
+            outcome = await asked(extra_instruction)
             if isinstance(outcome, Rejected) and outcome.reason == "oversized":
                 shorter = load_prompt("checkpoint_shorter", language).format(tokens=cap, words=cap // 2)
-                answer = await self._ask(part, draft, language, cap, f"{extra_instruction}\n{shorter}".strip())
-                outcome = await accept(
-                    answer,
-                    must_keep=must_keep,
-                    replaced_tokens=replaced_tokens if last else cap + 1,
-                    cap=cap,
-                    count=count,
-                )
+                outcome = await asked(f"{extra_instruction}\n{shorter}".strip())
             if isinstance(outcome, Rejected):
                 return Failed(outcome.reason, f"piece {number} of {len(parts)}")
             draft = outcome.text
@@ -182,7 +185,7 @@ class Compactor:
         name = "checkpoint_update" if previous else "checkpoint_first"
         request = load_prompt(name, language)
         # A transcript may hold braces, and each other's slots; so they are filled in one pass, and not by format().
-        slots = {"{previous}": previous, "{conversation}": _defused(part)}
+        slots = {"{previous}": _defused(previous), "{conversation}": _defused(part)}
         request = re.sub(r"\{previous\}|\{conversation\}", lambda slot: slots[slot.group(0)], request)
         if extra:
             request += f"\n\n{extra}"
@@ -202,7 +205,7 @@ async def _characters_per_token(messages: Sequence["Msg"], count: Callable[[str]
 
 
 def _defused(text: str) -> str:
-    return re.sub(r"<(/?\s*conversation)", r"‹\1", text, flags=re.IGNORECASE)
+    return re.sub(r"<(\s*/?\s*(?:conversation|previous-checkpoint))", r"‹\1", text, flags=re.IGNORECASE)
 
 
 async def answer_text(model: Any, prompt: Any) -> str:

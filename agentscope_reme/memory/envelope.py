@@ -54,13 +54,22 @@ def envelope_id(text: str) -> str:
     return "checkpoint-" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:20]
 
 
+# What an envelope adds, and nothing else that a checkpoint may say.
+_COPIED = re.compile(
+    "|".join(
+        [
+            *(re.escape(text) for texts in (_HEAD, _INSIDE) for text in texts.values()),
+            *(r"[^`\n]*".join(map(re.escape, text.split("{path}"))) for text in _SOURCE.values()),
+            r"[<‹]\s*/?\s*conversation-checkpoint\s*>?",
+        ]
+    ),
+    re.IGNORECASE,
+)
+
+
 def without_envelope(text: str) -> str:
     """Return a checkpoint without any envelope a model may have copied into it."""
-    for language in _HEAD:
-        text = text.replace(_HEAD[language], "").replace(_INSIDE[language], "")
-        lead = _SOURCE[language].split("`{path}`")[0]
-        text = "\n".join(line for line in text.split("\n") if not line.strip().startswith(lead.strip()))
-    return re.sub(r"‹?<?/?conversation-checkpoint>?", "", text, flags=re.IGNORECASE).strip()
+    return _COPIED.sub("", text).strip()
 
 
 def language_of(texts: "Iterable[str]", default: str = "en") -> str:

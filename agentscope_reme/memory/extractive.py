@@ -4,8 +4,9 @@ It is used when no chat model is configured, and when the window would overflow 
 says in its first line that it is extractive, so that a model redoes it later.
 """
 
+import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .blocks import calls_of, is_said_by_user, output_text, results_of, text_of
@@ -17,17 +18,24 @@ if TYPE_CHECKING:
     from agentscope.message import Msg
 
 LINE_CHARS = 240
-# Shares of the cap; what a section leaves over goes to the next.
+# Shares of the cap. What the sections leave over goes to the facts in Critical Context, then to the others in order.
 _SHARES = {
     "Goal": 0.12,
     "Constraints": 0.16,
     "Key Decisions": 0.16,
     "Next Steps": 0.08,
-    "Critical Context": 0.26,
     "Progress": 0.22,
+    "Critical Context": 0.26,
 }
-# Sections whose oldest lines are worth most: what was asked and ruled at the start holds until it is taken back.
-_OLDEST_FIRST = ("Goal", "Constraints")
+_SPARE_FIRST = "Critical Context"
+# Of these both ends are worth most: what was asked and ruled at the start holds until it is taken back, and so does
+# what was ruled last. Of the others the newest lines are.
+_BOTH_ENDS = ("Goal", "Constraints")
+
+_WORDS = {
+    "en": {"go_on": "Go on from: ", "done": "Done: ", "blocked": "Blocked: "},
+    "zh": {"go_on": "从这里继续：", "done": "已完成：", "blocked": "受阻："},
+}
 
 _SENTENCE = re.compile(r"[^\n。！？!?；;.]*(?:\.(?=\S)[^\n。！？!?；;.]*)*(?:[。！？!?；;.]+|\n|$)")
 _RULE = re.compile(
@@ -53,6 +61,7 @@ async def extractive_checkpoint(
     *,
     cap: int,
     count: Callable[[str], Awaitable[int]],
+    language: str = "en",
 ) -> str:
     """Return a checkpoint of at most ``cap`` tokens made of the conversation's own sentences.
 
@@ -61,30 +70,37 @@ async def extractive_checkpoint(
         previous: The checkpoint so far; its lines are kept while they fit.
         cap: Most tokens of the result.
         count: Counts tokens of a text.
+        language: ``en`` or ``zh``, for the few words that are not the conversation's.
     """
-    found = _sorted_lines(messages)
-    before = {name: _old_lines(body) for name, body in parse_sections(without_envelope(previous)).items()}
-    chosen: dict[str, str] = {}
+    lines = await asyncio.to_thread(_sorted_lines, messages, previous, _WORDS[language if language == "zh" else "en"])
     left = float(cap - await count(render_sections({})) - await count(EXTRACTIVE) - 8)
+    chosen: dict[str, list[str]] = {}
     spare = 0.0
     for name, share in _SHARES.items():
-        lines = _unique([*before.get(name, []), *found.get(name, [])])
-        budget = left * share + spare
-        taken, used = await _fitting(lines, budget, count, oldest_first=name in _OLDEST_FIRST)
-        chosen[name] = "\n".join(taken)
-        spare = budget - used
-    text = f"{EXTRACTIVE}\n{render_sections(chosen)}"
+        chosen[name], used = await _fitting(name, lines[name], left * share, count)
+        spare += left * share - used
+    for name in (_SPARE_FIRST, *(name for name in _SHARES if name != _SPARE_FIRST)):
+        if len(chosen[name]) < len(lines[name]):
+            had = sum([await count(line) + 1 for line in chosen[name]])
+            chosen[name], used = await _fitting(name, lines[name], had + spare, count)
+            spare += had - used
+    text = _rendered(chosen)
     while await count(text) > cap:  # sums of lines undercount a little; drop lines until the whole fits
-        longest = max(SECTIONS, key=lambda name: len(chosen.get(name, "")))
-        kept = chosen.get(longest, "").split("\n")[:-1]
-        if not kept:
+        longest = max(SECTIONS, key=lambda name: sum(map(len, chosen[name])))
+        if not chosen[longest]:
             break
-        chosen[longest] = "\n".join(kept)
-        text = f"{EXTRACTIVE}\n{render_sections(chosen)}"
+        chosen[longest].pop(len(chosen[longest]) // 2 if longest in _BOTH_ENDS else 0)
+        text = _rendered(chosen)
     return text
 
 
-def _sorted_lines(messages: Sequence["Msg"]) -> dict[str, list[str]]:
+def _rendered(chosen: Mapping[str, Sequence[str]]) -> str:
+    return f"{EXTRACTIVE}\n{render_sections({name: chr(10).join(lines) for name, lines in chosen.items()})}"
+
+
+def _sorted_lines(messages: Sequence["Msg"], previous: str, words: Mapping[str, str]) -> dict[str, list[str]]:
+    """The lines of the previous checkpoint and of the messages, by section, each once."""
+    before = {name: _old_lines(body) for name, body in parse_sections(without_envelope(previous)).items()}
     found: dict[str, list[str]] = {name: [] for name in SECTIONS}
     said = [message for message in messages if is_said_by_user(message)]
     for position, message in enumerate(said):
@@ -96,14 +112,15 @@ def _sorted_lines(messages: Sequence["Msg"]) -> dict[str, list[str]]:
             name = _section_of(sentence)
             if name:
                 found[name].append(_line(sentence, day, message.name))
-    if said:
-        last = next(iter(sentences_of(text_of(said[-1]))), "")
-        if last:
-            found["Next Steps"].append(_line(f"Go on from: {last}", ""))
-    found["Progress"] = list(_progress(messages))
+    last = next(iter(sentences_of(text_of(said[-1]))), "") if said else ""
+    if last:
+        found["Next Steps"].append(_line(f"{words['go_on']}{last}", ""))
+        # Where to go on is one place: the newest.
+        before["Next Steps"] = [line for line in before.get("Next Steps", []) if not line.startswith(_GO_ON)]
+    found["Progress"] = list(_progress(messages, words))
     names = identifiers(text_of(message) for message in reversed(said))
     found["Critical Context"] += [f"- {shortened(name, LINE_CHARS)}" for name in reversed(names)]
-    return found
+    return {name: _unique([*before.get(name, []), *found[name]]) for name in SECTIONS}
 
 
 def sentences_of(text: str) -> Iterator[str]:
@@ -124,29 +141,30 @@ def _section_of(sentence: str) -> str | None:
     return None
 
 
-def _progress(messages: Sequence["Msg"]) -> Iterator[str]:
+def _progress(messages: Sequence["Msg"], words: Mapping[str, str]) -> Iterator[str]:
     for message in messages:
         for call in calls_of(message):
             arguments = call.get("input")
             shown = (
                 ", ".join(f"{key}={value}" for key, value in arguments.items()) if isinstance(arguments, dict) else ""
             )
-            yield f"- Done: {call.get('name')}({shortened(shown, 120)})"
+            # On one line: an argument may hold headings, and they are not ours.
+            yield f"- {words['done']}{call.get('name')}({shortened(' '.join(shown.split()), 120)})"
         for result in results_of(message):
             trouble = next(
                 (line for line in output_text(result.get("output")).split("\n") if _TROUBLE.search(line)), None
             )
             if trouble:
-                yield f"- Blocked: {result.get('name')}: {shortened(' '.join(trouble.split()), LINE_CHARS)}"
+                yield f"- {words['blocked']}{result.get('name')}: {shortened(' '.join(trouble.split()), LINE_CHARS)}"
         if message.role == "assistant":
             first = next(sentences_of(text_of(message)), None)
             if first and len(first) > 12:
-                yield f"- Done: {message.name}: {shortened(first, 160)}"
+                yield f"- {words['done']}{message.name}: {shortened(first, 160)}"
 
 
 def _line(sentence: str, day: str, speaker: str = "") -> str:
     lead = f"({day}) " if day else ""
-    who = f"{speaker}: " if speaker and speaker != "user" else ""
+    who = f"{' '.join(speaker.split())}: " if speaker and speaker != "user" else ""
     return f"- {lead}{who}{shortened(sentence, LINE_CHARS)}"
 
 
@@ -154,17 +172,19 @@ def _old_lines(body: str) -> list[str]:
     return [line for line in body.split("\n") if line.strip() and line.strip() != NONE and line.strip() != EXTRACTIVE]
 
 
+_GO_ON = tuple(f"- {words['go_on']}" for words in _WORDS.values())
+
+
 def _unique(lines: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
 async def _fitting(
-    lines: list[str], budget: float, count: Callable[[str], Awaitable[int]], *, oldest_first: bool
+    name: str, lines: list[str], budget: float, count: Callable[[str], Awaitable[int]]
 ) -> tuple[list[str], float]:
-    """Choose lines within the budget, from the old end or the new end, and return them in their order."""
-    order = range(len(lines)) if oldest_first else range(len(lines) - 1, -1, -1)
+    """Choose lines of a section within the budget, the worthiest first, and return them in their order."""
     chosen, used, refused = [], 0.0, 0
-    for i in order:
+    for i in _by_worth(len(lines), both_ends=name in _BOTH_ENDS):
         cost = await count(lines[i]) + 1
         if used + cost > budget:
             refused += 1
@@ -174,3 +194,14 @@ async def _fitting(
         chosen.append(i)
         used += cost
     return [lines[i] for i in sorted(chosen)], used
+
+
+def _by_worth(count: int, *, both_ends: bool) -> Iterator[int]:
+    newest = range(count - 1, -1, -1)
+    if not both_ends:
+        yield from newest
+        return
+    for i in range((count + 1) // 2):
+        yield i
+        if count - 1 - i > i:
+            yield count - 1 - i

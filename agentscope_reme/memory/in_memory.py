@@ -47,6 +47,9 @@ class ReMeInMemoryMemory(InMemoryMemory):
         compact_ratio: Share of the window at which compaction starts; the configuration's where None.
     """
 
+    # Whether messages may be shortened in place: not in a memory that only stands in for another one.
+    changes_in_place = True
+
     def __init__(
         self,
         vault: "Vault | None" = None,
@@ -157,7 +160,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self.content = [(message, mark_list(list(marks))) for message, marks in stock.content]
         summary = without_envelope(str(getattr(stock, "_compressed_summary", "") or ""))
         if summary:
-            self.set_summary(summary, SummaryNote(language=language_of([summary]), generator="caller", since=_now()))
+            self.set_summary(summary, _note_of_caller(summary))
 
     async def delete_by_mark(self, mark: str | list[str], **kwargs: Any) -> int:
         """Remove messages by their marks; return how many. Called by AgentScope at every step.
@@ -281,8 +284,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
 
     async def update_compressed_summary(self, summary: str) -> None:
         """Replace the checkpoint; "" removes it. Messages stay as they are."""
-        language = language_of([summary])
-        self.set_summary(without_envelope(summary), SummaryNote(language=language, generator="caller", since=_now()))
+        self.set_summary(without_envelope(summary), _note_of_caller(summary))
 
     async def left_messages(self) -> list[Msg]:
         """Return the journalled messages, whole, each once and as it was last, in the order they left."""
@@ -392,7 +394,8 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self.breaker = Breaker()
 
 
-def _now() -> str:
+def _note_of_caller(summary: str) -> SummaryNote:
     from datetime import datetime
 
-    return datetime.now().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    now = datetime.now().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    return SummaryNote(language=language_of([summary]), generator="caller", since=now)

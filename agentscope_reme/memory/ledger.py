@@ -31,7 +31,8 @@ class Ledger:
         self.fresh_results: deque[tuple[Msg, Mapping[str, Any]]] = deque()
         self._open: set[Any] = set()
         self._inputs: dict[str, Any] = {}
-        self._costs: dict[int, tuple[int, int]] = {}
+        # By object: weight, tokens, and the message itself, so that its address stays its own.
+        self._costs: dict[int, tuple[int, int, Msg]] = {}
         self._uncounted: list[Msg] = []
         self._count = 0
         self._last: Msg | None = None
@@ -53,6 +54,25 @@ class Ledger:
         results = [str(result.get("id")) for result in results_of(message)]
         if results:
             self.fresh_results.append((message, {name: self._inputs.pop(name, None) for name in results}))
+
+    def drop_last(self, content: list[Entry]) -> bool:
+        """Take the last message off the content and out of the account, when it is no call and no result.
+
+        False, and nothing is changed, when the account would have to be made again.
+        """
+        message, marks = content[-1]
+        if not self.sound or any(True for _ in calls_of(message)) or any(True for _ in results_of(message)):
+            return False
+        content.pop()
+        self._count -= 1
+        self._last = content[-1][0] if content else None
+        _forget(self.ids, message.id)
+        for mark in marks:
+            _forget(self.marks, mark)
+        _, cost, _ = self._costs.pop(id(message), (0, 0, message))
+        self.total -= cost
+        self._uncounted = [waiting for waiting in self._uncounted if waiting is not message]
+        return True
 
     def rebuild(self, content: Sequence[Entry]) -> None:
         """Make the account again; costs of messages that are still there are kept."""
@@ -85,11 +105,12 @@ class Ledger:
     def _enter(self, message: "Msg", cost: int) -> None:
         old = self._costs.get(id(message))
         self.total += cost - (old[1] if old else 0)
-        self._costs[id(message)] = (weight(message), cost)
+        self._costs[id(message)] = (weight(message), cost, message)
 
     def cost(self, message: "Msg") -> int:
         """Return the tokens of a message that has been counted; 0 before."""
-        return self._costs.get(id(message), (0, 0))[1]
+        entry = self._costs.get(id(message))
+        return entry[1] if entry else 0
 
     def changed(self, message: "Msg") -> None:
         """Note that a message's content was changed in place, so that it is counted again."""
@@ -97,11 +118,20 @@ class Ledger:
             self._uncounted.append(message)
 
     def find_changes(self, content: Sequence[Entry]) -> None:
-        """Look for messages that were changed in place from outside, by the length of what they hold."""
+        """Look for messages that were changed or replaced from outside, by the length of what they hold."""
         for message, _ in content:
             entry = self._costs.get(id(message))
+            if entry is None and not any(waiting is message for waiting in self._uncounted):
+                self.rebuild(content)
+                return
             if entry is not None and entry[0] != weight(message):
                 self.changed(message)
+
+
+def _forget(counter: Counter[str], name: str) -> None:
+    counter[name] -= 1
+    if counter[name] <= 0:
+        del counter[name]
 
 
 def weight(message: "Msg") -> int:

@@ -1,17 +1,18 @@
 """When even the kept messages are too much: the longest texts among them move to files, in place (P5).
 
-Ids, roles, order and pairing stay. Tool results give way first; what people and the agent said, and the arguments of
-calls, only when the window itself is at stake.
+Ids, roles, order and pairing stay. Tool results give way first; then media of older messages; what people and the agent
+said, arguments of calls and the newest media only when the window itself is at stake.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ReMeError
-from .blocks import HINT, blocks_of, calls_of, output_blocks, results_of
-from .clipping import byte_length
+from .blocks import HINT, calls_of, results_of
+from .offloading import fair_share, media_count, offload_media, offload_words, result_bytes, word_sizes
 from .tool_result import MIN_BYTES, ToolResultCompactor
+from .window import turn_opening
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
@@ -25,64 +26,61 @@ ROUNDS = 4
 LEAST_COST = 96
 
 
-async def shrink(memory: "ReMeInMemoryMemory", results: ToolResultCompactor, *, target: int, hard: int) -> list[str]:
+async def shrink(
+    memory: "ReMeInMemoryMemory", results: ToolResultCompactor, *, target: int, hard: int, window: int
+) -> list[str]:
     """Move long texts of kept messages to files until the context fits; return the files.
 
     Args:
         memory: The memory, its lock held by the caller.
         results: Stores and clips.
         target: Tokens for checkpoint and messages; reached by clipping tool results, as far as they go.
-        hard: Tokens above which other texts are clipped as well, down to it.
+        hard: Tokens above which older media are moved and other texts are clipped as well, down to it.
+        window: Tokens above which the newest media are moved too.
     """
-    if memory.vault is None:
+    if memory.vault is None or not memory.changes_in_place:
         return []
-    paths: list[str] = []
-    inputs = {str(call.get("id")): call.get("input") for message, _ in memory.content for call in calls_of(message)}
-    summary = await memory.summary_tokens()
-    for words, aim in ((False, target), (True, hard)):
-        for _ in range(ROUNDS):
-            excess = summary + await memory.message_tokens() - aim
-            if excess <= 0:
-                break
-            candidates = _candidates(memory, words=words)
-            share = fair_share([memory.ledger.cost(message) for message in candidates], excess)
-            moved: list[str] = []
-            for message in candidates:
-                if memory.ledger.cost(message) > share:
-                    clipped = await _clip(memory, message, results, share, inputs, words=words)
-                    moved += clipped
-                    if clipped:
-                        memory.ledger.changed(message)
-            memory.forget_view()
-            paths += moved
-            if not moved:
-                break
+    newest = {id(memory.content[i][0]) for i in turn_opening(memory.content)}
+    paths = await _shorten(memory, results, target, words=False)
+    paths += await _move_media(memory, hard, {id(message) for message, _ in memory.content} - newest)
+    paths += await _shorten(memory, results, hard, words=True)
+    paths += await _move_media(memory, window, newest)
     return list(dict.fromkeys(paths))
 
 
-def fair_share(costs: list[int], excess: int) -> int:
-    """Return the bound at which cutting every cost down to it frees ``excess``, so that the longest give most."""
-    ordered = sorted(costs, reverse=True)
-    freed = 0
-    for count, cost in enumerate(ordered, 1):
-        following = ordered[count] if count < len(ordered) else 0
-        step = (cost - following) * count
-        if freed + step >= excess:
-            return cost - -(-(excess - freed) // count)
-        freed += step
-    return 0
+async def _excess(memory: "ReMeInMemoryMemory", aim: int) -> int:
+    return await memory.summary_tokens() + await memory.message_tokens() - aim
 
 
-def _candidates(memory: "ReMeInMemoryMemory", *, words: bool) -> list["Msg"]:
-    """Messages that may be clipped: with tool results, or any but AgentScope's hints; the costliest first."""
-    chosen = [
-        message
-        for message, marks in memory.content
-        if HINT not in marks
-        and memory.ledger.cost(message) > LEAST_COST
-        and (words or any(True for _ in results_of(message)))
-    ]
-    return sorted(chosen, key=memory.ledger.cost, reverse=True)
+async def _shorten(memory: "ReMeInMemoryMemory", results: ToolResultCompactor, aim: int, *, words: bool) -> list[str]:
+    """Clip tool results, or with ``words`` every text, down to a common bound, until the context is within ``aim``."""
+    paths: list[str] = []
+    inputs: dict[str, Any] = {}
+    for _ in range(ROUNDS):
+        excess = await _excess(memory, aim)
+        if excess <= 0:
+            break
+        inputs = inputs or {str(call.get("id")): call.get("input") for m, _ in memory.content for call in calls_of(m)}
+        candidates = [
+            message
+            for message, marks in memory.content
+            if HINT not in marks
+            and _text_cost(memory, message) > LEAST_COST
+            and (words or any(True for _ in results_of(message)))
+        ]
+        share = fair_share([_text_cost(memory, message) for message in candidates], excess)
+        moved: list[str] = []
+        for message in candidates:
+            if _text_cost(memory, message) > share:
+                moved += await _clip(memory, message, results, share, inputs, words=words)
+        if not moved:
+            break
+        paths += moved
+    return paths
+
+
+def _text_cost(memory: "ReMeInMemoryMemory", message: "Msg") -> int:
+    return memory.ledger.cost(message) - media_count(message) * memory.config.media_tokens
 
 
 async def _clip(
@@ -94,52 +92,43 @@ async def _clip(
     *,
     words: bool,
 ) -> list[str]:
-    """Clip every long part of a message so that it comes near ``tokens``; return the files."""
-    size = _bytes_of(message)
-    cost = max(1, memory.ledger.cost(message))
-    limit = max(MIN_BYTES, int(size * tokens / cost * 0.9))
-    parts = max(1, sum(1 for _ in results_of(message)))
+    """Clip the long parts of a message so that its texts come near ``tokens``; return the files."""
+    sizes = [result_bytes(block) for block in results_of(message)]
+    sizes += word_sizes(message).values() if words else []
+    size = max(1, sum(sizes))
+    limit = int(size * tokens / max(1, _text_cost(memory, message)) * 0.9)
+    bound = max(MIN_BYTES, fair_share(sizes, size - limit))
+    paths: list[str] = []
     try:
-        paths = await results.age(message, max(MIN_BYTES, limit // parts), inputs, media=True)
-        if words:
-            if isinstance(message.content, str):
-                message.content = [{"type": "text", "text": message.content}]
-            long = [block for block in blocks_of(message) if block.get("type") in ("text", "thinking")]
-            for block in long:
-                moved = await results.offload_text(block, str(block["type"]), max(MIN_BYTES, limit // len(long)))
-                paths += [moved] if moved else []
-            for call in calls_of(message):
-                paths += await _clip_arguments(call, results, limit)
+        paths += await results.age(message, bound, inputs, media=False)
+        if words and memory.vault is not None:
+            paths += await offload_words(message, memory.vault, bound)
     except (ReMeError, OSError) as error:
         logger.warning("A long text could not be moved to a file (%s); it stays.", error)
-        return []
+    if paths:
+        memory.ledger.changed(message)
+        memory.forget_view()
     return paths
 
 
-async def _clip_arguments(call: dict[str, Any], results: ToolResultCompactor, limit: int) -> list[str]:
-    arguments = call.get("input")
-    if not isinstance(arguments, dict):
-        return []
-    paths = []
-    for key, value in list(arguments.items()):
-        if isinstance(value, str):
-            moved = await results.offload_text(arguments, key, limit)
-            if moved:
-                paths.append(moved)
-    if paths and "raw_input" in call:
-        call.pop("raw_input")  # it repeats the arguments, whole
+async def _move_media(memory: "ReMeInMemoryMemory", aim: int, among: set[int]) -> list[str]:
+    """Move media of these messages to files, the oldest first, until the context is within ``aim``."""
+    paths: list[str] = []
+    holders: Sequence[Msg] = [
+        message
+        for message, marks in memory.content
+        if id(message) in among and HINT not in marks and media_count(message)
+    ]
+    for message in holders:
+        if memory.vault is None or await _excess(memory, aim) <= 0:
+            break
+        try:
+            moved = await offload_media(message, memory.vault)
+        except (ReMeError, OSError) as error:
+            logger.warning("Media could not be moved to a file (%s); they stay.", error)
+            break
+        if moved:
+            memory.ledger.changed(message)
+            memory.forget_view()
+            paths += moved
     return paths
-
-
-def _bytes_of(message: "Msg") -> int:
-    total = 0
-    for block in blocks_of(message):
-        if block.get("type") == "tool_result":
-            output = block.get("output")
-            total += sum(byte_length(str(part.get("text") or "")) for part in output_blocks(output))
-        elif block.get("type") == "tool_use":
-            arguments = block.get("input")
-            total += byte_length(str(arguments)) if arguments else 0
-        else:
-            total += byte_length(str(block.get("text") or block.get("thinking") or ""))
-    return max(1, total)

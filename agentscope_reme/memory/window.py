@@ -102,6 +102,18 @@ def cut(entries: Sequence[Entry], costs: Sequence[int], reserve: int) -> Cut:
     return Cut(fold, sorted(kept), pinned, inside)
 
 
+def bare_cut(entries: Sequence[Entry], *, standing: bool) -> Cut:
+    """Divide a conversation so that as little as possible stays: the request of the current turn and hints.
+
+    The last resort, where not even the last group of calls and results can be made to fit. ``standing`` keeps standing
+    instructions (system messages) as well.
+    """
+    pinned = turn_opening(entries)[-1:]
+    kept = {i for i, (message, marks) in enumerate(entries) if HINT in marks or (standing and _stays(message, marks))}
+    fold = [i for i in range(len(entries)) if i not in kept and i not in pinned]
+    return Cut(fold, sorted(kept.union(pinned)), pinned, bool(pinned) and any(i > pinned[-1] for i in fold))
+
+
 def _tail_start(entries: Sequence[Entry], costs: Sequence[int], reserve: int) -> int:
     messages = [message for message, _ in entries]
     count = len(messages)
