@@ -30,6 +30,7 @@ class WorkingMemoryAPI:
     config: "ReMeConfig"
     budget: "TokenBudget"
     _tasks: "set[asyncio.Task[Any]]"
+    _functional_session: str
 
     if TYPE_CHECKING:
 
@@ -63,19 +64,23 @@ class WorkingMemoryAPI:
         Args:
             messages: A conversation.
             memory_compact_threshold: Tokens from which something is compacted; the configured share of the window.
-            memory_compact_reserve: Tokens of recent messages to keep.
+            memory_compact_reserve: Tokens of recent messages to keep; the configured ones, at most a quarter of the
+                threshold.
 
         Nothing is to be compacted below the threshold. ``is_valid`` says that no call is parted from its result.
         """
         from .memory.window import cut, is_sound
 
         config = self.config
-        threshold = memory_compact_threshold or int(config.max_input_length * config.compact_ratio)
-        reserve = config.memory_compact_reserve if memory_compact_reserve is None else memory_compact_reserve
+        threshold, reserve = memory_compact_threshold, memory_compact_reserve
+        if threshold is None:
+            threshold = int(config.max_input_length * config.compact_ratio)
+        if reserve is None:
+            reserve = min(config.memory_compact_reserve, threshold // 4)
         costs = [await self.budget.message(message) for message in messages]
         if sum(costs) <= threshold:
             return [], list(messages), True
-        division = cut([(message, []) for message in messages], costs, min(reserve, threshold // 4))
+        division = cut([(message, []) for message in messages], costs, min(reserve, threshold))
         keep = [messages[i] for i in division.keep]
         return [messages[i] for i in division.fold], keep, is_sound(keep)
 
@@ -123,13 +128,14 @@ class WorkingMemoryAPI:
             )
         outcome: Any = Failed("nothing_to_summarise")
         if messages:
+            cap = max(48, min(config.summary_max_tokens, window // 8))
             outcome = await compactor.checkpoint(
                 messages,
                 previous_summary,
                 language=chosen,
-                cap=max(48, min(config.summary_max_tokens, window // 8)),
+                cap=cap,
                 window=window,
-                replaced_tokens=1 + await self.budget.messages(messages) + await self.budget.text(previous_summary),
+                replaced_tokens=cap + 1,  # asked for as such: a short conversation may well be shorter than this
                 count=self.budget.text,
                 extra_instruction=extra_instruction,
             )
@@ -153,10 +159,12 @@ class WorkingMemoryAPI:
         memory_compact_reserve: int | None = None,
         enable_tool_result_compact: bool = True,
         tool_result_compact_keep_n: int | None = None,
+        session_id: str = "",
     ) -> "tuple[list[Msg], str]":
         """Return ``(messages, summary)`` that fit the window, without touching what was given.
 
-        What is folded is in the journal before it is left out of the result.
+        What is folded is in the journal before it is left out of the result. Messages that stay as they are come back
+        as the same objects.
 
         Args:
             messages: A conversation.
@@ -167,13 +175,17 @@ class WorkingMemoryAPI:
             memory_compact_reserve: Tokens of recent messages to keep.
             enable_tool_result_compact: Move long tool results to files first.
             tool_result_compact_keep_n: How many of the newest results count as recent.
+            session_id: Names the journal of this conversation; without one all calls share one of this object.
         """
         given = list(messages)
         if enable_tool_result_compact:
             given = await self.compact_tool_result(given, tool_result_compact_keep_n)
         memory = self._scratch(given, compressed_summary, max_input_length, compact_ratio, memory_compact_reserve)
+        memory.session_id = session_id or self._functional_session
+        given_as = {id(copied): message for (copied, _), message in zip(memory.content, given, strict=True)}
         await self.compaction.keep_within_window(memory, system_prompt=system_prompt)
-        return [message for message, _ in memory.content], memory.get_compressed_summary()
+        kept = [(message, given_as[id(message)]) for message, _ in memory.content]
+        return [one if one.content != other.content else other for one, other in kept], memory.get_compressed_summary()
 
     def _scratch(
         self,
@@ -185,6 +197,7 @@ class WorkingMemoryAPI:
     ) -> "ReMeInMemoryMemory":
         from copy import deepcopy
 
+        from .memory.envelope import without_envelope
         from .memory.in_memory import ReMeInMemoryMemory
         from .memory.state import SummaryNote
 
@@ -196,7 +209,7 @@ class WorkingMemoryAPI:
         )
         memory.content = [(deepcopy(message), []) for message in messages]
         if summary:
-            memory.set_summary(summary, SummaryNote(generator="caller"))
+            memory.set_summary(without_envelope(summary), SummaryNote(generator="caller"))
         return memory
 
     # --- summaries in the background --------------------------------------------------------------------------------
@@ -210,17 +223,23 @@ class WorkingMemoryAPI:
         """Do :meth:`summary_memory` in the background, on a copy of the messages as they are now."""
         self._background(self._write_card([_plain(message) for message in messages], session_id))
 
-    async def await_summary_tasks(self, timeout: float | None = None) -> str:
+    async def await_summary_tasks(self, timeout: float | None = None) -> str:  # noqa: ASYNC109 (the seeds' name)
         """Wait for background summaries; return one line for each. What is not done in ``timeout`` seconds goes on."""
-        if not self._tasks:
+        tasks = self._tasks_here()
+        if not tasks:
             return ""
-        done, waiting = await asyncio.wait(list(self._tasks), timeout=timeout)
+        done, waiting = await asyncio.wait(tasks, timeout=timeout)
         lines = []
         for task in done:
             error = task.exception() if not task.cancelled() else None
             result = None if task.cancelled() or error else task.result()
             lines.append(f"failed: {error}" if error else str(getattr(result, "answer", "") or "done"))
         return "\n".join([*lines, *(["still running"] * len(waiting))])
+
+    def _tasks_here(self) -> "list[asyncio.Task[Any]]":
+        """The tasks of the running loop; those of a loop that is gone will not end any more."""
+        loop = asyncio.get_running_loop()
+        return [task for task in self._tasks if task.get_loop() is loop]
 
     def _background(self, work: "Coroutine[Any, Any, Any]") -> None:
         task = asyncio.get_running_loop().create_task(work, name="agentscope-reme-card")

@@ -5,6 +5,7 @@ import logging
 import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakSet
 
 from .config import ReMeConfig
@@ -12,6 +13,7 @@ from .errors import ConfigError, StateError
 from .facade import WorkingMemoryAPI
 from .memory.compaction import Compaction, Left
 from .memory.compactor import Compactor
+from .memory.lock import LoopLock
 from .memory.tokens import TokenBudget
 from .memory.tool_result import ToolResultCompactor
 from .models import CompactionEvent, Response, SearchResult
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-HOOK_NAME = "agentscope_reme"
+# What an open vault and its index were made with.
+_FIXED = ("vault_dir", "timezone", "link_resolution", "chunk_chars", "embed_toc", "chinese", "ignore")
 
 # Names of the systems this one is compatible with -> ours.
 _ALIASES = {
@@ -83,7 +86,8 @@ class ReMe(WorkingMemoryAPI):
         self._stand_ins: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._warned: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._writing: asyncio.Lock = asyncio.Lock()
+        self._writing = LoopLock()
+        self._functional_session = uuid4().hex
         self._closed = False
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ReMe":
@@ -110,10 +114,11 @@ class ReMe(WorkingMemoryAPI):
         if self._closed:
             return
         await self.await_summary_tasks(self.config.close_timeout)
-        for task in list(self._tasks):
+        waiting = self._tasks_here()
+        for task in waiting:
             task.cancel()
-        if self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+        if waiting:
+            await asyncio.gather(*waiting, return_exceptions=True)
         if self._index is not None:
             await self._index.close()
         self._closed = True
@@ -207,8 +212,7 @@ class ReMe(WorkingMemoryAPI):
             max_input_length=max_input_length,
             compact_ratio=compact_ratio,
         )
-        memory.tool_results = self.tool_results
-        self._memories.add(memory)
+        self.adopt(memory)
         return memory
 
     def attach(
@@ -238,63 +242,38 @@ class ReMe(WorkingMemoryAPI):
             The agent's memory.
 
         Raises:
-            ConfigError: The agent has no such hooks, or belongs to another session. Nothing was changed.
+            ConfigError: The agent has no such hooks, or its memory is another session's or another vault's. Nothing was
+                changed.
             ValueError: The agent has tools of these names that are not ours. Nothing was changed.
         """
-        from .hooks import MemoryCompactionHook
-        from .toolkit import register_memory_tools
+        from .attachment import attach
 
         self._open()
-        if "pre_reasoning" not in getattr(agent, "supported_hook_types", ()):
-            raise ConfigError(
-                f"{type(agent).__name__} has no pre_reasoning hooks; attach a ReActAgent, or call "
-                "reme.compaction.keep_within_window(memory) before each request yourself"
-            )
-        memory = self._memory_for(agent, session_id, max_input_length, compact_ratio)
-        register_memory_tools(agent.toolkit, self, tools=tools, prefix=prefix)
-        if memory is not agent.memory:
-            agent.memory = memory
-        if agent.memory is not memory:
-            raise ConfigError(f"{type(agent).__name__} does not let its memory be replaced")
-        self.tool_results.install(agent.toolkit)
-        agent.register_instance_hook("pre_reasoning", HOOK_NAME, MemoryCompactionHook(self))
-        config = getattr(agent, "compression_config", None)
-        if config is not None and getattr(config, "enable", False):
-            self.warn_once(agent, "the agent's own compression_config is enabled as well; set compression_config=None")
-        return memory
-
-    def _memory_for(
-        self, agent: Any, session_id: str | None, max_input_length: int | None, compact_ratio: float | None
-    ) -> Any:
-        from agentscope.memory import InMemoryMemory
-
-        from .memory.in_memory import ReMeInMemoryMemory
-
-        present = agent.memory
-        if isinstance(present, ReMeInMemoryMemory):
-            if present.vault is None:
-                self.adopt(present)
-            if session_id is not None and session_id != present.session_id:
-                raise ConfigError(
-                    f"the agent's memory belongs to session {present.session_id!r}, not {session_id!r}; "
-                    "make a new memory with reme.get_in_memory_memory(session_id=...)"
-                )
-            present.max_input_length = max_input_length or present.max_input_length
-            return present
-        if type(present) is InMemoryMemory:
-            memory = self.get_in_memory_memory(
-                session_id, max_input_length=max_input_length, compact_ratio=compact_ratio
-            )
-            memory.take_over(present)
-            return memory
-        self.stand_in(present, session_id)
-        return present
+        return attach(
+            self,
+            agent,
+            session_id,
+            tools=tools,
+            prefix=prefix,
+            max_input_length=max_input_length,
+            compact_ratio=compact_ratio,
+        )
 
     def adopt(self, memory: Any) -> None:
-        """Give a memory that was made without a vault this one's vault, settings and counter."""
-        memory.vault, memory.config, memory.budget = self.vault, self.config, self.budget
-        memory.tool_results = self.tool_results
+        """Give a memory that was made by hand this one's vault, settings and counter, where it has none yet."""
+        if memory.vault is None:
+            memory.vault, memory.config, memory.budget = self.vault, self.config, self.budget
+        memory.tool_results = memory.tool_results or self.tool_results
+        memory.siblings = self._memories
         self._memories.add(memory)
+
+    def shares_vault(self, memory: Any) -> bool:
+        """Say whether a memory has no vault yet, or lies in this one."""
+        return memory.vault is None or memory.vault.root == (self._vault or self.vault).root
+
+    def known_stand_in(self, memory: Any) -> Any:
+        """Return the stand-in of a memory that is not ours, if it has one."""
+        return self._stand_ins.get(memory)
 
     def stand_in(self, memory: Any, session_id: str | None = None) -> Any:
         """Return the working memory that stands in for one that is not ours; the same for the same memory."""
@@ -328,17 +307,19 @@ class ReMe(WorkingMemoryAPI):
     def update_params(self, **settings: Any) -> None:
         """Change settings at run time, such as ``max_input_length``, ``compact_ratio``, ``language``.
 
-        Memories follow at their next step. The vault's folder cannot be changed.
+        Memories follow at their next step. What the vault was opened with (its folder, zone, index) cannot be changed.
 
         Raises:
             ConfigError: A setting is unknown or cannot be used; nothing was changed.
         """
         changes = _renamed({name: value for name, value in settings.items() if value is not None})
-        if "vault_dir" in changes:
-            raise ConfigError("vault_dir: an open vault cannot be moved; make a new ReMe")
+        for name in _FIXED:
+            if name in changes:
+                raise ConfigError(f"{name}: an open vault keeps what it was opened with; make a new ReMe")
         self.config = ReMeConfig.of(**{**self.config.model_dump(), **changes})
         self._compaction = None
         config = self.config
+        self.budget.media_tokens = config.media_tokens
         # The same object: toolkits have it as their middleware.
         self.tool_results.configure(
             config.recent_tool_results, config.recent_max_bytes, config.old_max_bytes, config.max_input_length

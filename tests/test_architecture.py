@@ -33,8 +33,9 @@ RANK = {
     "toolkit": 5,
     "jobs": 5,
     "facade": 5,  # the functional interface to working memory: a part of ReMe, in a module of its own
-    "reme": 6,
-    "service": 7,
+    "attachment": 6,  # how an agent gets its memory, tools and hook
+    "reme": 7,
+    "service": 8,
 }
 
 # Where AgentScope may be imported. `reme.py` only inside functions: importing the facade must not import AgentScope.
@@ -48,7 +49,7 @@ AGENTSCOPE_ANYWHERE = (
     "service/demo.py",
     "service/offline_model.py",
 )
-AGENTSCOPE_IN_FUNCTIONS = ("reme.py", "facade.py")
+AGENTSCOPE_IN_FUNCTIONS = ("attachment.py", "reme.py", "facade.py")
 
 BANNED_NAMES = {"util", "utils", "helper", "helpers", "manager", "managers", "common", "misc"}
 LONGEST_MODULE = 400

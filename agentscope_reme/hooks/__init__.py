@@ -3,6 +3,6 @@
 May import everything below; nothing imports them but ``reme``.
 """
 
-from .compaction import MemoryCompactionHook
+from .compaction import MemoryCompactionHook, builtin_compression
 
-__all__ = ["MemoryCompactionHook"]
+__all__ = ["MemoryCompactionHook", "builtin_compression"]

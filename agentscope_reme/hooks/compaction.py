@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+OTHER_VAULT = (
+    "this agent's memory lies in another vault than the hook's, so the hook leaves it alone. Register the hook of the "
+    "ReMe that made the memory."
+)
+
+
 class MemoryCompactionHook(functools.partial):
     """Register an instance: ``agent.register_instance_hook("pre_reasoning", "reme", MemoryCompactionHook(reme))``.
 
@@ -64,15 +70,17 @@ async def _keep(reme: "ReMe", agent: Any) -> None:
     toolkit = getattr(agent, "toolkit", None)
     if memory is None:
         return
-    reme.warn_once(agent, _builtin_compression(agent))
+    reme.warn_once(agent, builtin_compression(agent))
     if toolkit is not None and hasattr(toolkit, "register_middleware"):
         reme.tool_results.install(toolkit)
     system_prompt = str(getattr(agent, "sys_prompt", None) or "")
     schemas = _schemas(toolkit)
     if isinstance(memory, ReMeInMemoryMemory):
+        if not reme.shares_vault(memory):
+            reme.warn_once(agent, OTHER_VAULT)
+            return
         current_window.set(memory.max_input_length)
-        if memory.vault is None:
-            reme.adopt(memory)
+        reme.adopt(memory)
         await reme.compaction.keep_within_window(memory, system_prompt=system_prompt, schemas=schemas)
         return
     current_window.set(reme.config.max_input_length)
@@ -85,7 +93,8 @@ def _schemas(toolkit: Any) -> str:
     return json.dumps(found, ensure_ascii=False, default=str) if found else ""
 
 
-def _builtin_compression(agent: Any) -> str | None:
+def builtin_compression(agent: Any) -> str | None:
+    """Return what to say about an agent that also folds its messages by itself; None when it does not."""
     config = getattr(agent, "compression_config", None)
     if config is not None and getattr(config, "enable", False):
         return (

@@ -1,11 +1,11 @@
 """ReMeInMemoryMemory: AgentScope's ``InMemoryMemory`` whose past lies in the vault and not in the process."""
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+from weakref import WeakSet
 
 from agentscope.memory import InMemoryMemory
 from agentscope.message import Msg
@@ -18,6 +18,7 @@ from .breaker import Breaker
 from .envelope import envelope_id, envelope_text, language_of, without_envelope
 from .history import TokenEstimate, history_text, token_estimate
 from .ledger import Entry, Ledger
+from .left import left_messages
 from .lock import LoopLock
 from .marks import mark_list, plain_mark
 from .state import SummaryNote
@@ -47,8 +48,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
         compact_ratio: Share of the window at which compaction starts; the configuration's where None.
     """
 
-    # Whether messages may be shortened in place: not in a memory that only stands in for another one.
-    changes_in_place = True
+    changes_in_place = True  # not where a memory only stands in for another one
 
     def __init__(
         self,
@@ -82,15 +82,18 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self._journal: Journal | None = None
         # Knows what was cut from results where they entered, until the message says it itself.
         self.tool_results: ToolResultCompactor | None = None
+        # The memories that follow the same settings; a copy is one of them.
+        self.siblings: WeakSet[Any] = WeakSet()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ReMeInMemoryMemory":
         """Copy the conversation; vault, counter and journal stay shared, the account and the lock are new."""
         copied = type(self).__new__(type(self))
         memo[id(self)] = copied
-        shared = {"vault", "config", "budget", "_journal"}
+        shared = {"vault", "config", "budget", "_journal", "tool_results", "siblings"}
         fresh = {"lock": LoopLock(), "_ledger": Ledger(), "_shown": None, "_envelope": None, "breaker": Breaker()}
         for name, value in self.__dict__.items():
             copied.__dict__[name] = fresh[name] if name in fresh else value if name in shared else deepcopy(value, memo)
+        self.siblings.add(copied)
         return copied
 
     # --- content --------------------------------------------------------------------------------------------------
@@ -118,14 +121,15 @@ class ReMeInMemoryMemory(InMemoryMemory):
         """The window, in tokens."""
         return self._own_window or self.config.max_input_length
 
-    @max_input_length.setter
-    def max_input_length(self, tokens: int | None) -> None:
-        self._own_window = tokens
-
     @property
     def compact_ratio(self) -> float:
         """Share of the window at which compaction starts."""
         return self._own_ratio or self.config.compact_ratio
+
+    def set_window(self, max_input_length: int | None = None, compact_ratio: float | None = None) -> None:
+        """Set what this agent's model has of its own; None leaves it."""
+        self._own_window = max_input_length or self._own_window
+        self._own_ratio = compact_ratio or self._own_ratio
 
     @property
     def journal(self) -> "Journal | None":
@@ -288,17 +292,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
 
     async def left_messages(self) -> list[Msg]:
         """Return the journalled messages, whole, each once and as it was last, in the order they left."""
-        journal = self.journal
-        if journal is None:
-            return []
-        lines = {line.id: line for line in await asyncio.to_thread(journal.read, expand=True)}
-        messages = []
-        for line in lines.values():
-            try:
-                messages.append(saved_state.message_of(line.msg, f"{journal.path} line {line.line}"))
-            except StateError as error:
-                logger.warning("Passed over: %s", error)
-        return messages
+        return await left_messages(self.journal) if self.journal is not None else []
 
     # --- tokens ---------------------------------------------------------------------------------------------------
 

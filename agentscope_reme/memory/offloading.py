@@ -67,9 +67,13 @@ async def offload_words(message: "Msg", vault: "Vault", limit: int) -> list[str]
 
     Several text blocks become one, where the first stood.
     """
-    if isinstance(message.content, str):
-        message.content = [{"type": "text", "text": message.content}]
     paths: list[str] = []
+    if isinstance(message.content, str):
+        cut = await _cut(message, vault, "text", message.content, limit)
+        if cut is not None:
+            message.content = cut[0]
+            paths.append(cut[1])
+        return paths
     texts = [block for block in blocks_of(message) if block.get("type") == "text"]
     joined = "\n".join(str(block.get("text") or "") for block in texts)
     cut = await _cut(message, vault, "text", joined, limit)

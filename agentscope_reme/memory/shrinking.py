@@ -80,7 +80,7 @@ async def _shorten(memory: "ReMeInMemoryMemory", results: ToolResultCompactor, a
 
 
 def _text_cost(memory: "ReMeInMemoryMemory", message: "Msg") -> int:
-    return memory.ledger.cost(message) - media_count(message) * memory.config.media_tokens
+    return memory.ledger.cost(message) - media_count(message) * memory.budget.media_tokens
 
 
 async def _clip(

@@ -120,7 +120,7 @@ class TokenBudget:
         self._given = counter
         self._text: TextCounter | None = counter if hasattr(counter, "count_text") else None
         self._estimate = EstimateCounter()
-        self._media = media_tokens
+        self.media_tokens = media_tokens
         self._fixed: dict[str, int] = {}
         self._complained: set[str] = set()
 
@@ -172,7 +172,7 @@ class TokenBudget:
     async def message(self, message: "Msg") -> int:
         """Count one message: its texts, calls, results and media, and what a provider adds around them."""
         await self.ready()
-        text, extra = message_cost(message, self._media)
+        text, extra = message_cost(message, self.media_tokens)
         if self._is_agentscope:
             return extra + await self._ask(message.role, text, text)
         if len(text) > THREAD_CHARS:
