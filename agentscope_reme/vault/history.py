@@ -32,8 +32,8 @@ class HistoryEntry:
     """One change. ``old`` and ``new`` are SHA-256 of the whole file, None where there was or is no file.
 
     ``kind``: created, changed, appended, removed, restored, moved, void. ``old_size`` (bytes) restores an append,
-    whose old content is the start of the new. ``moved_to`` is the trash or the new path. ``group`` joins the entries
-    of one operation; ``of`` names the entry that this one undoes or voids.
+    whose old content is the start of the new. ``moved_to`` is the new path or the place in the trash. ``group`` joins
+    the entries of one operation; ``of`` names the entry that this one undoes or voids.
     """
 
     id: str
@@ -80,7 +80,7 @@ class History:
         What is removed is moved to the trash, at the entry's ``moved_to``, and what is appended to is the start of what
         comes of it: neither needs a copy.
         """
-        self._settle()
+        self.settle()
         if old is not None and kind in ("changed", "moved"):
             self._keep(old)
         entry_id = self.new_id()
@@ -106,6 +106,8 @@ class History:
     def entries(self) -> list[HistoryEntry]:
         """All entries that took effect, oldest first. Lines that cannot be read are passed over."""
         read = list(self._read())
+        if read and read[-1].kind != "void" and read[-1].id != self._last_own and not self._took_effect(read[-1]):
+            read.pop()  # interrupted, or about to be made by another process
         void = {entry.of for entry in read if entry.kind == "void"}
         return [entry for entry in read if entry.kind != "void" and entry.id not in void]
 
@@ -217,8 +219,8 @@ class History:
         self._storage.append(LOG, _line(entry))
         self._last_own = entry.id
 
-    def _settle(self) -> None:
-        """Void the last entry when another writer left it and its change is not in the files."""
+    def settle(self) -> None:
+        """Void the last entry when another writer left it and its change is not in the files. Under the lock."""
         last = self._tail()
         if last is None or last.id == self._last_own or last.kind == "void":
             return
@@ -240,7 +242,9 @@ class History:
     def _took_effect(self, entry: HistoryEntry) -> bool:
         if entry.kind in ("removed", "moved"):
             return self._storage.exists(entry.moved_to or entry.path, follow=False)
-        if entry.kind in ("created", "restored"):
+        if entry.kind == "restored":
+            return not self._storage.exists(entry.moved_to or entry.path, follow=False)
+        if entry.kind == "created":
             return self._storage.exists(entry.path, follow=False)
         present = self._storage.read_if_any(entry.path)
         return present is None or digest_of(present) != entry.old

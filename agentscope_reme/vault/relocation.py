@@ -44,6 +44,7 @@ def move(files: Files, source: str, target: str, *, actor: str, reason: str) -> 
     if not parse_path(source, folder=True):
         raise PathError("the root of the vault cannot be moved; name a note or a folder in it")
     with files.storage.lock():
+        files.log.settle()
         old = files.real_path(source, actor=actor, folder=True, follow=False)
         new = _destination(files, old, target, actor)
         if new == old:
@@ -70,37 +71,31 @@ def move(files: Files, source: str, target: str, *, actor: str, reason: str) -> 
 
 def _resume(files: Files, old: str, new: str, actor: str, reason: str) -> tuple[_Move, str]:
     """A move that was made before, so that links which still lead to the old place can follow."""
-    done = {
-        path: entry
-        for path, entry in _earlier_moves(files, old).items()
-        if entry.moved_to == new + path[len(old) :] and files.storage.exists(entry.moved_to)
-    }
+    done = _moved_before(files, old, new)
     if not done:
         raise NoteNotFound(f"there is no {old} with files in the vault; nothing was changed", old)
-    paths = {path: new + path[len(old) :] for path in done}
-    pending = _Move(files, paths, link_index(files), actor, reason, files.log.new_id())
-    for path in paths:
+    pending = _Move(files, {path: new + path[len(old) :] for path in done}, link_index(files), actor, reason)
+    pending.group = files.log.new_id()
+    for path in done:
         pending.index.add(path)
     return pending, next(iter(done.values())).id
 
 
 def _begin(files: Files, old: str, new: str, gone: list[str], actor: str, reason: str) -> _Move:
-    """Look at everything before anything is changed."""
-    paths = {path: new + path[len(old) :] for path in gone}
-    pending = _Move(files, paths, link_index(files), actor, reason)
+    """Look at everything before anything is changed. Goes on with a move that was interrupted."""
+    begun = any(files.storage.exists(new + path[len(old) :]) for path in gone)
+    entries = _moved_before(files, old, new) if begun else {}
+    paths = {path: new + path[len(old) :] for path in (*entries, *gone)}
+    group = next((entry.group for entry in entries.values() if entry.group), "") or files.log.new_id()
+    pending = _Move(files, paths, link_index(files), actor, reason, group, entries=entries)
     for path in (*paths, *paths.values()):
         pending.index.add(path)
-    for path in paths:
+    for path in gone:
         pending.contents[path] = _copy_of(pending, path)
-    if existing := [path for path in paths if files.storage.exists(paths[path])]:
-        earlier = _earlier_moves(files, old)
-        for path in existing:
-            entry = earlier.get(path)
-            same = entry is not None and entry.moved_to == paths[path]
-            if not same or files.storage.read(paths[path]) != pending.contents[path][1]:
-                raise NoteExists(f"{paths[path]} exists; nothing was changed", paths[path])
-        pending.entries = earlier
-    pending.group = next((entry.group for entry in pending.entries.values() if entry.group), "") or files.log.new_id()
+        if files.storage.exists(paths[path]) and (
+            path not in entries or files.storage.read(paths[path]) != pending.contents[path][1]
+        ):
+            raise NoteExists(f"{paths[path]} exists; nothing was changed", paths[path])
     return pending
 
 
@@ -108,20 +103,18 @@ def _copy(pending: _Move) -> str:
     """Make the copies; returns the id of the entry that undoes the move."""
     files = pending.files
     entry_id = ""
-    for path, new in pending.paths.items():
-        before, after = pending.contents[path]
-        entry = pending.entries.get(path)
-        if entry is None or entry.moved_to != new:
-            entry = files.log.record(
-                path,
-                "moved",
-                actor=pending.actor,
-                reason=pending.reason,
-                old=before,
-                new=after,
-                moved_to=new,
-                group=pending.group,
-            )
+    for path, (before, after) in pending.contents.items():
+        new = pending.paths[path]
+        entry = pending.entries.get(path) or files.log.record(
+            path,
+            "moved",
+            actor=pending.actor,
+            reason=pending.reason,
+            old=before,
+            new=after,
+            moved_to=new,
+            group=pending.group,
+        )
         if not files.storage.exists(new):
             files.storage.replace(new, after, expect=None, beside=path)
             pending.events.append((new, "created"))
@@ -142,10 +135,21 @@ def _unlink(pending: _Move, old: str) -> None:
 def _destination(files: Files, old: str, target: str, actor: str) -> str:
     names = parse_path(target, folder=True)
     new = files.real_path(target, actor=actor, folder=True)
-    into = target.endswith("/") or not names or (files.root / new).is_dir()
+    into = target.endswith("/") or not names or ((files.root / new).is_dir() and not _is_begun(files, old, new))
     if into and new != old:
         new = files.real_path("/".join((*names, old.rsplit("/", 1)[-1])), actor=actor, folder=True)
     return new
+
+
+def _is_begun(files: Files, old: str, new: str) -> bool:
+    """Whether the folder ``new`` is there because ``old`` was being moved to it, or was moved.
+
+    A folder takes the place of an empty one, which is what a move that was interrupted at its start leaves.
+    """
+    if (files.root / old).is_dir() and not files_below(files, new):
+        return True
+    left = files_below(files, old) if files.storage.exists(old) else []
+    return any(path in left or not left for path in _moved_before(files, old, new))
 
 
 def _copy_of(pending: _Move, path: str) -> tuple[bytes, bytes]:
@@ -203,12 +207,19 @@ def _rewritten(pending: _Move, text: str, path: str, links: list[FileLink]) -> s
     return rewrite(text, new_target, path)
 
 
-def _earlier_moves(files: Files, old: str) -> dict[str, HistoryEntry]:
-    """By path, the entry that last tells of a file at or below ``old``, if that was moved away and not moved back."""
+def _moved_before(files: Files, old: str, new: str) -> dict[str, HistoryEntry]:
+    """By old path, the files at or below ``old`` that were last moved to their place at ``new`` and are still there."""
     last: dict[str, HistoryEntry] = {}
     undone = set()
     for entry in files.log.entries():
         undone.add(entry.of)
         if entry.path == old or entry.path.startswith(old + "/"):
             last[entry.path] = entry
-    return {path: entry for path, entry in last.items() if entry.kind == "moved" and entry.id not in undone}
+    return {
+        path: entry
+        for path, entry in last.items()
+        if entry.kind == "moved"
+        and entry.id not in undone
+        and entry.moved_to == new + path[len(old) :]
+        and files.storage.exists(entry.moved_to)
+    }

@@ -8,6 +8,7 @@ from ..models import NoteChange
 from .files import Files
 from .history import HistoryEntry
 from .inbound import links_to
+from .layout import TEMP_PREFIX
 from .paths import locate, parse_path
 
 
@@ -52,6 +53,6 @@ def files_below(files: Files, real: str) -> list[str]:
     for folder, _, names in os.walk(files.root / real):
         base = os.path.relpath(folder, files.root).replace(os.sep, "/")
         for name in names:
-            if modes.S_ISREG(os.lstat(os.path.join(folder, name)).st_mode):
+            if not name.startswith(TEMP_PREFIX) and modes.S_ISREG(os.lstat(os.path.join(folder, name)).st_mode):
                 found.append(f"{base}/{name}")
     return sorted(found)

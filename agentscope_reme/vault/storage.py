@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from ..errors import NoteChanged, NoteError, NoteExists, NoteNotFound, PathError
-from .layout import METADATA, TEMP_PREFIX
+from .layout import METADATA, TEMP_PREFIX, iter_files
 from .lock import VaultLock
 from .paths import Folder, Place, locate, parse_path, refuse_twin, unportable
 from .refusals import refusal
@@ -231,6 +231,19 @@ class Storage:
             except (OSError, PathError):
                 return False
         return True
+
+    def sweep(self) -> list[str]:
+        """Remove what writers that died left anywhere in the vault; the paths of what was removed.
+
+        Writers do so in each folder they come to; this is for start and ``doctor``, as it walks all folders.
+        """
+        found = []
+        with self.lock():
+            for path, _ in iter_files(self.root, skip=(), hidden=True):
+                if path.rpartition("/")[2].startswith(TEMP_PREFIX):
+                    self.remove(path)
+                    found.append(path)
+        return found
 
     def _sweep(self, folder: Folder) -> None:
         """Remove temporaries of writers that died: whoever holds the lock is the only living writer."""

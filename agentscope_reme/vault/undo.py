@@ -16,6 +16,7 @@ from .storage import digest_of, version_of
 def undo(files: Files, entry_id: str | None, *, actor: str, reason: str) -> NoteChange:
     """See :meth:`Vault.undo`."""
     with files.storage.lock():
+        files.log.settle()
         chosen, entries = _choose(files, entry_id)
         for entry in entries:
             _check(files, entry, actor)
@@ -109,7 +110,15 @@ def _take_back(
         return NoteChange(entry.path, "removed", "", removed.id)
     if entry.kind == "removed" and entry.moved_to:
         back = files.log.record(
-            entry.path, "restored", actor=actor, reason=reason, old=None, new=None, group=group, of=entry.id
+            entry.path,
+            "restored",
+            actor=actor,
+            reason=reason,
+            old=None,
+            new=None,
+            moved_to=entry.moved_to,
+            group=group,
+            of=entry.id,
         )
         if files.storage.exists(entry.path, follow=False):
             files.storage.remove_tree(entry.path)
