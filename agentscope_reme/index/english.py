@@ -24,11 +24,12 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 CAPITAL_NAMES = frozenset({"US", "IT", "WHO"})
 
 _VOWEL = re.compile("[aeiouy]")
+# Forms that are everyday words of their own ("a bit", "rose", "leaves") are left out.
 _IRREGULAR = """
 arise arose arisen
 become became
 begin began begun
-bite bit bitten
+bite bitten
 blow blew blown
 break broke broken
 bring brought
@@ -77,7 +78,7 @@ meet met
 pay paid
 ride rode ridden
 ring rang rung
-rise rose risen
+rise risen
 run ran
 say said
 see saw seen
@@ -119,8 +120,6 @@ foot feet
 goose geese
 half halves
 knife knives
-leaf leaves
-life lives
 loaf loaves
 man men
 mouse mice
@@ -131,8 +130,6 @@ tooth teeth
 wife wives
 wolf wolves
 woman women
-good better best
-bad worse worst
 """
 
 

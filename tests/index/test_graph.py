@@ -1,0 +1,172 @@
+"""The link graph: what leads where, whatever the order in which files came and went."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentscope_reme.index.graph import Edge, LinkGraph
+from agentscope_reme.models import FileLink
+from agentscope_reme.vault.link_target import LinkRule
+from agentscope_reme.vault.wikilink import parse_links
+
+PATHS = ["a.md", "b.md", "x/a.md", "x/Note.md", "张三.md", "pic.png"]
+TARGETS = [
+    *PATHS,
+    "a",
+    "A",
+    "note",
+    "Note.md",
+    "x/a",
+    "x/note",
+    "ghost",
+    "ghost.md",
+    "三哥",
+    "",
+    "https://x.y",
+    "../out.md",
+    "pic.png",
+]
+NAMES = [(), ("三哥",), ("Ghost", "a")]
+
+
+def graph(
+    files: dict[str, str], rule: LinkRule = "literal", names: dict[str, tuple[str, ...]] | None = None
+) -> LinkGraph:
+    built = LinkGraph(rule)
+    for path, text in files.items():
+        built.set_file(path, parse_links(text, path), (names or {}).get(path, ()))
+    return built
+
+
+def ends(edges: tuple[Edge, ...]) -> list[tuple[str, str | None]]:
+    return [(edge.link.source_path, edge.target) for edge in edges]
+
+
+def test_out_and_in_links_of_a_file_in_order() -> None:
+    built = graph({"b.md": "x [[a.md]]", "a.md": "[[c.md]]\n[[b.md#part|shown]]", "c.md": "kind:: [[a.md]]"})
+    assert ends(built.outlinks("a.md")) == [("a.md", "c.md"), ("a.md", "b.md")]
+    assert ends(built.inlinks("a.md")) == [("b.md", "a.md"), ("c.md", "a.md")]
+    assert built.inlinks("a.md")[1].link.predicate == "kind"
+    assert built.outlinks("a.md")[1].link.alias == "shown"
+
+
+def test_a_literal_target_is_not_completed() -> None:
+    built = graph({"a.md": "[[b]] [[B.md]] [[b.md]]", "b.md": ""})
+    assert [edge.target for edge in built.outlinks("a.md")] == [None, None, "b.md"]
+    assert len(built.inlinks("b.md")) == 1
+
+
+def test_an_obsidian_target_is_a_name_or_an_alias() -> None:
+    names = {"people/zs.md": ("张三", "三哥", "Zhang San")}
+    built = graph({"a.md": "[[张三]] [[三哥]] [[zhang san]] [[ZS]]", "people/zs.md": ""}, "obsidian", names)
+    assert [edge.target for edge in built.outlinks("a.md")] == ["people/zs.md"] * 4
+    assert len(built.inlinks("people/zs.md")) == 4
+    assert built.unresolved() == ()
+
+
+def test_inlinks_may_be_asked_by_the_other_rule() -> None:
+    built = graph({"a.md": "[[Topic]]", "notes/Topic.md": ""})
+    assert built.inlinks("notes/Topic.md") == ()
+    assert ends(built.inlinks("notes/Topic.md", rule="obsidian")) == [("a.md", "notes/Topic.md")]
+
+
+def test_unresolved_links_are_those_to_missing_ambiguous_and_outside_files() -> None:
+    text = "[[ghost.md]] [[../../etc/passwd]] [[https://x.y]] ![[pic.png]] [[#here]] [[a.md]]"
+    assert [edge.link.target_path for edge in graph({"a.md": text}).unresolved()] == ["../../etc/passwd", "ghost.md"]
+    both = graph({"x/n.md": "", "y/n.md": "", "a.md": "[[n]]"}, "obsidian")
+    [edge] = both.unresolved()
+    assert edge.resolution.candidates == ("x/n.md", "y/n.md")
+
+
+def test_a_link_resolves_once_its_file_exists_and_no_longer_when_it_is_gone() -> None:
+    built = graph({"a.md": "[[later.md]]"})
+    assert len(built.unresolved()) == 1
+    built.set_file("later.md")
+    assert ends(built.inlinks("later.md")) == [("a.md", "later.md")]
+    built.remove_file("later.md")
+    assert len(built.unresolved()) == 1
+    assert built.inlinks("later.md") == ()
+
+
+def test_a_file_that_is_set_again_has_only_its_new_links() -> None:
+    built = graph({"a.md": "[[b.md]] [[b.md]]", "b.md": "", "c.md": ""})
+    assert len(built.inlinks("b.md")) == 2
+    built.set_file("a.md", parse_links("[[c.md]]", "a.md"))
+    assert built.inlinks("b.md") == ()
+    assert ends(built.inlinks("c.md")) == [("a.md", "c.md")]
+    built.remove_file("a.md")
+    built.remove_file("never there.md")
+    assert built.inlinks("c.md") == ()
+
+
+def test_a_link_to_its_own_note_is_no_inlink() -> None:
+    built = graph({"a.md": "[[#part]] [[a.md]]"})
+    assert built.inlinks("a.md") == ()
+
+
+def test_traverse_meets_each_file_once_nearest_first() -> None:
+    built = graph(
+        {"a.md": "[[b.md]] [[c.md]]", "b.md": "[[d.md]] [[a.md]]", "c.md": "[[d.md]]", "d.md": "[[e.md]]", "e.md": ""}
+    )
+    steps = built.traverse("a.md", depth=2, direction="out")
+    assert [(step.path, step.depth) for step in steps] == [("a.md", 0), ("b.md", 1), ("c.md", 1), ("d.md", 2)]
+    assert steps[3].edge is not None
+    assert steps[3].edge.link.source_path == "b.md"
+    assert [step.path for step in built.traverse("d.md", 1, "in")] == ["d.md", "b.md", "c.md"]
+    assert [step.path for step in built.traverse("d.md", 1)] == ["d.md", "e.md", "b.md", "c.md"]
+    assert [step.path for step in built.traverse("a.md", 0)] == ["a.md"]
+    assert built.traverse("no.md") == ()
+
+
+def test_traverse_shows_missing_files_and_stops_there() -> None:
+    steps = graph({"a.md": "[[ghost.md]] [[https://x.y]] [[../out.md]]"}).traverse("a.md", 3, "out")
+    assert [(step.path, step.exists) for step in steps] == [("a.md", True), ("ghost.md", False)]
+
+
+def test_traverse_is_bounded_on_a_hub() -> None:
+    files = {f"n{n}.md": "[[hub.md]]" for n in range(500)} | {"hub.md": "".join(f"[[n{n}.md]] " for n in range(500))}
+    assert len(graph(files).traverse("hub.md", 5, limit=10)) == 11
+    assert len(graph(files).traverse("hub.md", 5)) == 101
+
+
+@pytest.mark.parametrize("rule", ["literal", "obsidian"])
+@settings(deadline=None, max_examples=150)
+@given(
+    changes=st.lists(
+        st.tuples(
+            st.sampled_from(PATHS),
+            st.none() | st.tuples(st.lists(st.sampled_from(TARGETS), max_size=4), st.sampled_from(NAMES)),
+        ),
+        max_size=12,
+    )
+)
+def test_after_any_changes_the_answers_are_those_of_a_graph_built_anew(
+    rule: LinkRule, changes: list[tuple[str, tuple[list[str], tuple[str, ...]] | None]]
+) -> None:
+    changed, files = LinkGraph(rule), {}
+    for path, content in changes:
+        if content is None:
+            changed.remove_file(path)
+            files.pop(path, None)
+        else:
+            links = tuple(FileLink(path, target, line=number) for number, target in enumerate(content[0], 1))
+            changed.set_file(path, links, content[1])
+            files[path] = (links, content[1])
+    anew = LinkGraph(rule)
+    for path in sorted(files, reverse=True):
+        anew.set_file(path, *files[path])
+    assert len(changed) == len(files)
+    assert changed.unresolved() == anew.unresolved()
+    for path in PATHS:
+        assert changed.outlinks(path) == anew.outlinks(path)
+        assert changed.inlinks(path) == anew.inlinks(path)
+        assert changed.traverse(path, 3) == anew.traverse(path, 3)
+        # In-links are the out-links of all files, read the other way round.
+        leading = [
+            edge
+            for source in sorted(files)
+            if source != path
+            for edge in changed.outlinks(source)
+            if edge.target == path
+        ]
+        assert list(changed.inlinks(path)) == leading
