@@ -2,11 +2,11 @@
 
     python bench/retrieval.py FILE [FILE ...]
 
-A ``.json`` file is in the format of LoCoMo (snap-research/locomo, CC BY-NC 4.0, evaluation only): every session becomes a
-note of a vault, every question with evidence a search. Scores are recall of the evidence, averaged over questions of
-categories 1 to 4: ``session@k``, evidence sessions among the first k distinct notes; ``turn@N``, evidence turns whose text
-stands in the first N characters returned (4 characters count as a token). A ``.zip`` file is a vault of linked notes: from
-the words around a link, its own words kept or cut, find the note it points to.
+A ``.json`` file is in the format of LoCoMo (snap-research/locomo, CC BY-NC 4.0, evaluation only): every session becomes
+a note of a vault, every question with evidence a search. Scores are recall of the evidence, averaged over questions of
+categories 1 to 4: ``session@k``, evidence sessions among the first k distinct notes; ``turn@N``, evidence turns whose
+text stands in the first N characters returned (4 characters count as a token). A ``.zip`` file is a vault of linked
+notes: from the words around a link, its own words kept or cut, find the note it points to.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from agentscope_reme.vault import Vault
 DEPTHS = (1, 5, 10)
 BUDGETS = (4000, 8000)
 CATEGORIES = (1, 2, 3, 4)
-MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 LINK = re.compile(r"!?\[\[([^\]|#\n]+)(?:#[^\]|\n]*)?(?:\|([^\]\n]*))?\]\]")
 
 Passages = list[tuple[str, str]]  # (session or note, text), best first
@@ -79,7 +79,7 @@ def conversations(path: Path) -> Iterator[Conversation]:
                 continue
             when = talk[f"session_{number}_date_time"]
             day, month, year = re.search(r"on (\d{1,2}) (\w+),? (\d{4})", when).groups()
-            date = f"{year}-{MONTHS.index(month.lower()) + 1:02d}-{int(day):02d}"
+            date = f"{year}-{MONTHS.index(month[:3].lower()) + 1:02d}-{int(day):02d}"
             turns = []
             for line in lines:
                 caption = line.get("blip_caption")

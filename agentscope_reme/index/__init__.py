@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .boosts import Weights
     from .graph import LinkGraph
-    from .ranking import Weights
     from .search import Index
 
-_HOME = {"Index": ".search", "LinkGraph": ".graph", "Weights": ".ranking"}
+_HOME = {"Index": ".search", "LinkGraph": ".graph", "Weights": ".boosts"}
 
 __all__ = ["Index", "LinkGraph", "Weights"]
 

@@ -21,12 +21,15 @@ REACH = 4
 # In twentieths, so that all sums are exact whatever their order.
 BLUR = (20, 10, 6, 4, 3)
 OFFSETS = tuple(range(-REACH, REACH + 1))
+# A file counts as one stretch, like a sitting of a conversation; a longer one as several of this many units.
+STRETCH = 64
 HEADING = "\x00"  # marks a term that stands in a unit's heading path
 # Fields of a file, each term counted this often (BM25F by replication; ledger, section 9.4: 5, 5, 1.5, .5).
 TITLE, ALIAS, HEAD, TAG, DESCRIPTION = 10, 10, 3, 1, 1
 
 UNIT_FIELDS = {
     "file": np.int32,
+    "stretch": np.int32,
     "place": np.int32,
     "number": np.int32,  # which unit of its file
     "first": np.int32,  # lines
@@ -109,13 +112,15 @@ class Corpus:
         self._speaker_ids: dict[str, int] = {}
         self._table = {name: np.zeros(64, kind) for name, kind in UNIT_FIELDS.items()}
         self._label_file = np.zeros(64, np.int32)
-        self._file_length = np.zeros(64, np.int64)
-        self._file_day = np.zeros(64, np.int32)
+        self._stretch_length = np.zeros(64, np.int64)
+        self._stretch_ids = 0
+        self.stretches = 0
         self.places = REACH
         self._slot_at = np.full(64, -1, np.int32)
         self._blurred = np.zeros(64, np.int64)
         self.blurred_total = 0
         self.revision = 0  # raised by every change
+        self.numbering = 0  # raised when file ids, slots or speakers get new numbers
 
     # --- what ranking reads ---------------------------------------------------------------------------------------
 
@@ -134,14 +139,9 @@ class Corpus:
         return self._blurred[: self.places + REACH]
 
     @property
-    def file_lengths(self) -> Ints:
-        """Terms of each file by file id, 0 for removed ones."""
-        return self._file_length[: len(self.by_id)]
-
-    @property
-    def file_days(self) -> Ints:
-        """Days since 1970-01-01 by file id, 0 when undated."""
-        return self._file_day[: len(self.by_id)]
+    def stretch_lengths(self) -> Ints:
+        """Terms of each stretch by its id, 0 for removed ones; ``stretches`` is how many are left."""
+        return self._stretch_length[: self._stretch_ids]
 
     def label_files(self, slots: Ints) -> Ints:
         """The file ids that slots of the label index belong to."""
@@ -156,9 +156,6 @@ class Corpus:
         entry.id = len(self.by_id)
         self.by_id.append(entry)
         self.files[entry.path] = entry
-        self._file_length = _grown(self._file_length, entry.id + 1)
-        self._file_day = _grown(self._file_day, entry.id + 1)
-        self._file_day[entry.id] = entry.day
         entry.slots = np.zeros(0, np.int32)
         entry.voices = frozenset()
         entry.sections = {}
@@ -181,8 +178,9 @@ class Corpus:
         self._clear_places(entry)
         self.units.remove(entry.slots)
         self.labels.remove([entry.label_slot])
-        self._file_length[entry.id] = 0
-        self._file_day[entry.id] = 0
+        gone = np.unique(self._table["stretch"][entry.slots])
+        self._stretch_length[gone] = 0
+        self.stretches -= len(gone)
         self.by_id[entry.id] = None
         return True
 
@@ -275,7 +273,7 @@ class Corpus:
         sections = entry.sections
         table["section"][span] = [sections.setdefault(unit.headings, len(sections)) for unit in units]
         entry.voices |= set(table["speaker"][span].tolist()) - {-1}
-        self._file_length[entry.id] += sum(len(unit.terms) for unit in units)
+        self._set_stretches(entry, added)
         slots = np.append(entry.slots, np.arange(added.start, added.stop, dtype=np.int32))
         last = len(entry.slots) > 0 and entry.start + len(entry.slots) + REACH == self.places
         self._clear_places(entry)
@@ -286,6 +284,20 @@ class Corpus:
         self._slot_at = _grown(self._slot_at, self.places + REACH, -1)
         self._blurred = _grown(self._blurred, self.places + REACH)
         self._set_places(entry)
+
+    def _set_stretches(self, entry: FileEntry, added: range) -> None:
+        """Give units that were just added to the end of a file to its last stretch and to new ones."""
+        numbers = np.arange(len(entry.slots), len(entry.slots) + len(added)) // STRETCH
+        old = -(-len(entry.slots) // STRETCH)
+        ids = numbers - old + self._stretch_ids
+        if len(entry.slots):
+            ids[numbers < old] = self._table["stretch"][entry.slots[-1]]
+        new = max(0, int(numbers[-1]) + 1 - old) if len(numbers) else 0
+        self._stretch_ids += new
+        self.stretches += new
+        self._stretch_length = _grown(self._stretch_length, self._stretch_ids)
+        self._table["stretch"][added.start : added.stop] = ids
+        np.add.at(self._stretch_length, ids, self.units.lengths[added.start : added.stop])
 
     def speaker_id(self, name: str) -> int:
         """A number for a speaker's name, -1 for none."""
@@ -314,8 +326,17 @@ class Corpus:
         self.blurred_total += int(self._blurred[span].sum())
 
     def _renumber(self) -> None:
-        """Close up file ids and places."""
+        """Close up file ids, places and speakers."""
+        self.numbering += 1
         entries = list(self.files.values())
+        spoken = self.column("speaker")
+        used, numbers = np.unique(spoken[spoken >= 0], return_inverse=True)
+        spoken[spoken >= 0] = numbers
+        new_number = {old: new for new, old in enumerate(used.tolist())}
+        self.speakers = [self.speakers[old] for old in used.tolist()]
+        self._speaker_ids = {name: number for number, name in enumerate(self.speakers)}
+        for entry in entries:
+            entry.voices = frozenset(new_number[old] for old in entry.voices)
         self.by_id = list(entries)
         counts = np.array([len(entry.slots) for entry in entries], np.int64)
         starts = REACH + np.concatenate(([0], np.cumsum(counts + REACH)))
@@ -334,10 +355,13 @@ class Corpus:
         lengths[places] = self.units.lengths[slots]
         self._blurred = np.where(self._slot_at >= 0, blur(lengths), 0)
         self.blurred_total = int(self._blurred.sum())
-        self._file_length = np.zeros(len(entries) + 64, np.int64)
-        np.add.at(self._file_length, files, self.units.lengths[slots])
-        self._file_day = np.zeros(len(entries) + 64, np.int32)
-        self._file_day[: len(entries)] = [entry.day for entry in entries]
+        per_file = -(-counts // STRETCH)
+        begins = np.repeat(np.cumsum(per_file) - per_file, counts)
+        stretch = begins + self._table["number"][slots] // STRETCH
+        self._table["stretch"][slots] = stretch
+        self._stretch_ids = self.stretches = int(per_file.sum())
+        self._stretch_length = np.zeros(self._stretch_ids + 64, np.int64)
+        np.add.at(self._stretch_length, stretch, self.units.lengths[slots])
         self._label_file[np.array([entry.label_slot for entry in entries], np.int64)] = np.arange(len(entries))
 
 

@@ -70,6 +70,8 @@ class ExcerptReader:
             text=shown,
             score=score,
             speaker=speaker,
+            day=int(corpus.column("day")[slot]),
+            journal=entry.kind == "journal",
         )
 
     def clip(self, excerpt: Excerpt, tokens: int) -> Excerpt | None:

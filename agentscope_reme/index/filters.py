@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConfigError
+from ..vault.paths import parse_path
 from .corpus import Corpus, FileEntry
 from .reading import day_number, plain
 
@@ -18,7 +19,8 @@ def allowed_slots(corpus: Corpus, wanted: Mapping[str, Any], as_day: Callable[[s
 
     Keys: ``path`` (a prefix, or several), ``tags`` (any of them; ``a`` also means ``a/b``), ``kind``, ``since`` and
     ``until`` (days, inclusive; what has no date is left out), and any other as a key of the front matter whose value
-    is, or holds, the one wanted. Several values mean any of them. Raises ConfigError for a date that cannot be read.
+    is, or holds, the one wanted. Several values mean any of them. Raises ConfigError for a date that cannot be read,
+    PathError for a prefix that is no path inside the vault.
     """
     checks = [_check(key, value) for key, value in wanted.items() if key not in _DATES and value is not None]
     files = np.zeros(len(corpus.by_id), bool)
@@ -39,7 +41,7 @@ def allowed_slots(corpus: Corpus, wanted: Mapping[str, Any], as_day: Callable[[s
 def _check(key: str, value: Any) -> Callable[[FileEntry], bool]:
     values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
     if key == "path":
-        prefixes = tuple(str(one).lstrip("/").removeprefix("./") for one in values)
+        prefixes = tuple(_prefix(str(one)) for one in values)
         return lambda entry: entry.path.startswith(prefixes)
     if key in ("tags", "tag"):
         tags = {str(one).lstrip("#").casefold() for one in values}
@@ -55,6 +57,11 @@ def _check(key: str, value: Any) -> Callable[[FileEntry], bool]:
         return not kept.isdisjoint(_folded(one) for one in (found if isinstance(found, list) else [found]))
 
     return holds
+
+
+def _prefix(path: str) -> str:
+    names = parse_path(path, folder=True)
+    return "/".join(names) + ("/" if names and path.endswith("/") else "")
 
 
 def _is_below(tag: str, wanted: set[str]) -> bool:

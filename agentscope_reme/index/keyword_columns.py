@@ -40,7 +40,10 @@ class Columns:
 def empty_columns() -> Columns:
     """No term, no text."""
     return Columns(
-        np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint16), np.zeros(0, np.uint16),
+        np.zeros(1, np.int64),
+        np.zeros(0, np.int32),
+        np.zeros(0, np.uint16),
+        np.zeros(0, np.uint16),
         np.zeros(1, np.int64),
     )
 
@@ -112,9 +115,7 @@ def _widened(indptr: Ints, terms: int) -> Ints:
     return indptr if missing <= 0 else np.append(indptr, np.full(missing, indptr[-1]))
 
 
-def _interleave(
-    left: Ints, right: Ints, pairs: Sequence[tuple[Ints, Ints]]
-) -> tuple[Ints, list[Ints]]:
+def _interleave(left: Ints, right: Ints, pairs: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, list[Ints]]:
     # Each entry moves down by what the other side holds in the columns before it.
     left_counts, right_counts = np.diff(left), np.diff(right)
     to_left = np.arange(left[-1]) + np.repeat(right[:-1], left_counts)

@@ -23,7 +23,10 @@ def count_tokens(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A unit as it may be printed: ``text`` as shown, ``lines`` of the file, ``number`` in the file."""
+    """A unit as it may be printed: ``text`` as shown, ``first`` to ``last`` line, its ``number`` in the file.
+
+    ``day`` is days since 1970-01-01, 0 when unknown.
+    """
 
     path: str
     number: int
@@ -32,6 +35,8 @@ class Excerpt:
     text: str
     score: float
     speaker: str = ""
+    day: int = 0
+    journal: bool = False
     clipped: bool = False
 
 
@@ -93,9 +98,10 @@ def pack(
 
     An excerpt beside one that was taken joins it, but only within the same thousand tokens, so that whoever cuts the
     result short has the best of it. When all groups are open, one that lies a single unit away joins too, with the
-    unit between (``lookup``), and others are passed over. An excerpt whose text stands in one taken before is left
-    out. ``clip`` shortens one to a number of tokens, or gives None; excerpts over ``most_chars`` characters are clipped
-    in any case. None among the excerpts is passed over.
+    unit between (``lookup``), and others are passed over. What was said before, on the same day
+    or in the same file, is left out: a card and the journal it was made from hold the same statement. ``clip`` shortens
+    one to a number of tokens, or gives None; excerpts over ``most_chars`` characters are clipped in any case. None
+    among the excerpts is passed over.
     """
     tray = _Tray(limit, budget, clip, most_chars)
     for excerpt in excerpts:
@@ -117,7 +123,7 @@ class _Tray:
         self._limit, self._budget, self._left = limit, budget, budget
         self._clip, self._most_chars = clip, most_chars
         self._group_of: dict[tuple[str, int], Group] = {}
-        self._shown: list[str] = []
+        self._shown: list[tuple[str, Excerpt]] = []
 
     def with_bridge(self, excerpt: Excerpt, lookup: Callable[[str, int], Excerpt | None]) -> list[Excerpt]:
         """The excerpt alone, with a unit that joins it to a group, or nothing when it has no place."""
@@ -140,7 +146,7 @@ class _Tray:
         if before is None and after is None and len(self.groups) >= self._limit:
             return True
         squashed = _NOT_WORD.sub(" ", excerpt.text).strip().casefold()
-        if any(same_statement(squashed, other) for other in self._shown):
+        if any(_same_occasion(excerpt, other) and same_statement(squashed, said) for said, other in self._shown):
             return True
         cost = count_tokens(excerpt.text)
         if cost > self._left or len(excerpt.text) > self._most_chars:
@@ -151,7 +157,7 @@ class _Tray:
             excerpt, cost = shorter, count_tokens(shorter.text)
         self._place(excerpt, before, after)
         self._left -= cost
-        self._shown.append(squashed)
+        self._shown.append((squashed, excerpt))
         return self._left > 0
 
     def _page(self) -> int:
@@ -177,6 +183,13 @@ class _Tray:
 
 def _odds(score: float) -> float:
     return score / (1 - score) if score < 1 else float("inf")
+
+
+def _same_occasion(one: Excerpt, other: Excerpt) -> bool:
+    """Whether two excerpts may tell of one event: the same words on another day are a second occurrence."""
+    if one.path == other.path or (one.day and one.day == other.day):
+        return True
+    return one.journal != other.journal and not (one.day and other.day)
 
 
 def same_statement(one: str, other: str) -> bool:

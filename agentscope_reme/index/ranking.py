@@ -6,13 +6,14 @@ All sums that could depend on the order of past changes are sums of integers, so
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .boosts import Context, Weights, factors
 from .corpus import BLUR, HEADING, HEADING_ONLY, OFFSETS, REACH, Corpus
 from .keyword import top
 from .keyword_columns import Ints
@@ -23,37 +24,12 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 K1, B = 1.2, 0.75
-FILE_K1 = 2.0
+STRETCH_K1 = 2.0
+LEAST_RARITY = 0.1  # of the rarest word's idf, below which damping goes no further
 UNIT = BLUR[0]  # counts are in twentieths of a term
 WEAK = 0.10  # rule R of the ledger, section 7
 _SHIFTS = np.array(OFFSETS)[:, None]
 _SHARES = np.array([BLUR[abs(offset)] for offset in OFFSETS], np.int64)[:, None]
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What counts besides a unit's own words. Each is bounded; 0 switches it off.
-
-    Added to the score: ``session``, the file as a whole; ``pairs``, words that follow each other as in the question;
-    ``labels``, the file's name, title, aliases, headings, tags and description; ``whole_title``, a title or alias that
-    stands in the question. Factors ``1 + w``: ``date`` (the day asked for; w is doubled by nothing, the factor is at
-    most 3), ``speaker`` (the person named speaks), ``when`` (the question asks for a time and the unit names one),
-    ``corrects`` (the unit says that it corrects something), ``memory`` (MEMORY.md and pinned notes). ``superseded``
-    is the factor ``1 - w`` of a note that another one supersedes or whose ``valid_to`` has passed. ``damping`` is the
-    exponent that takes the edge off rare words.
-    """
-
-    session: float = 0.3
-    pairs: float = 0.4
-    damping: float = 0.6
-    labels: float = 0.5
-    whole_title: float = 0.5
-    date: float = 2.0
-    speaker: float = 0.7
-    when: float = 0.4
-    corrects: float = 0.2
-    memory: float = 0.05
-    superseded: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +46,6 @@ class Ranked:
     dated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What ranking needs beside corpus and question, prepared by the caller.
-
-    ``allowed`` masks slots by the filter. ``named`` are the speakers whom the question names and ``name_terms`` the
-    terms they are named by. ``closeness`` maps a day number to how near it is to the dates asked for. ``demoted`` and
-    ``preferred`` are file ids.
-    """
-
-    allowed: NDArray[np.bool_] | None = None
-    named: frozenset[int] = frozenset()
-    name_terms: frozenset[str] = frozenset()
-    closeness: Callable[[int], float] | None = None
-    demoted: frozenset[int] = frozenset()
-    preferred: frozenset[int] = frozenset()
-    titles: Callable[[Sequence[int]], Sequence[float]] | None = None
-
-
 @dataclass(slots=True)
 class _Term:
     """One term of the question: its places and counts among units, and its counts among files."""
@@ -95,9 +53,9 @@ class _Term:
     places: Ints
     tf: Ints
     heading_places: Ints
-    file_tf: Ints
+    stretch_tf: Ints
     idf: float  # over units
-    file_idf: float
+    worth: float  # how much the word tells
     weight: float
 
 
@@ -123,7 +81,7 @@ def rank(corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights
     found = found[corpus.slot_at[found] >= 0]
     slots = corpus.slot_at[found]
     files = corpus.column("file")[slots]
-    score = base[found] + weights.session * scorer.file_score[files]
+    score = base[found] + weights.session * scorer.stretch_score[corpus.column("stretch")[slots]]
     evidence = scorer.evidence[found]
 
     labels = scorer.labels(query.terms)
@@ -140,7 +98,9 @@ def rank(corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights
         slots = np.concatenate((slots, heads))
         more = corpus.column("file")[heads]
         files = np.concatenate((files, more))
-        score = np.concatenate((score, bonus[more] + weights.session * scorer.file_score[more]))
+        score = np.concatenate(
+            (score, bonus[more] + weights.session * scorer.stretch_score[corpus.column("stretch")[heads]])
+        )
         evidence = np.concatenate((evidence, np.zeros(len(heads))))
         evidence = evidence + scorer.label_evidence(query.groups, terms, names)[files]
 
@@ -152,7 +112,7 @@ def rank(corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights
     if context.allowed is not None:
         keep = context.allowed[slots]
         slots, files, score, evidence = slots[keep], files[keep], score[keep], evidence[keep]
-    score = score * _factors(corpus, query, context, weights, slots, files)
+    score = score * factors(corpus, query, context, weights, slots, files)
     score = np.round(score / (score + ideal), 6)
     best = top(score, want)
     order = _order(corpus, slots[best], score[best], context.preferred)
@@ -171,16 +131,15 @@ class _Scorer:
         size = len(corpus.slot_at)
         self.total: Floats = np.zeros(size)
         self.evidence: Floats = np.zeros(size)
-        self.file_score: Floats = np.zeros(len(corpus.by_id))
+        self.stretch_score: Floats = np.zeros(len(corpus.stretch_lengths))
         self.ideal = 0.0
         self.evidence_total = 0.0
         self._units = corpus.units.count
-        self._files = len(corpus.files)
         average = corpus.blurred_total / max(1, self._units)
         self._norm = UNIT * K1 * ((1 - B) + B * corpus.blurred_lengths / (average or 1.0))
-        lengths = corpus.file_lengths
-        average = int(lengths.sum()) / max(1, self._files)
-        self._file_norm = FILE_K1 * ((1 - B) + B * lengths / (average or 1.0))
+        lengths = corpus.stretch_lengths
+        average = int(lengths.sum()) / max(1, corpus.stretches)
+        self._stretch_norm = STRETCH_K1 * ((1 - B) + B * lengths / (average or 1.0))
         self._rarest = idf(1, self._units)
 
     def term(self, name: str, weight: float) -> _Term:
@@ -199,28 +158,37 @@ class _Scorer:
         return self._look_up(slots[begins], tf, slots[:0], 1.0)
 
     def _look_up(self, slots: Ints, tf: Ints, heading_slots: Ints, weight: float) -> _Term:
-        place, file = self.corpus.column("place"), self.corpus.column("file")
-        size = len(self.corpus.by_id)
-        file_tf = np.bincount(file[slots], tf, size)
+        place, stretch = self.corpus.column("place"), self.corpus.column("stretch")
+        size = len(self.stretch_score)
+        stretch_tf = np.bincount(stretch[slots], tf, size)
         count = len(slots)
         if len(heading_slots):
-            file_tf = file_tf + np.bincount(file[heading_slots], minlength=size)
+            stretch_tf = stretch_tf + np.bincount(stretch[heading_slots], minlength=size)
             count = len(np.union1d(slots, heading_slots))
+        rarity = idf(count, self._units)
         return _Term(
             places=place[slots],
             tf=tf,
             heading_places=place[heading_slots],
-            file_tf=file_tf,
-            idf=idf(count, self._units),
-            file_idf=idf(int(np.count_nonzero(file_tf)), self._files),
+            stretch_tf=stretch_tf,
+            idf=rarity,
+            worth=self._worth(rarity, int(np.count_nonzero(stretch_tf))),
             weight=weight,
         )
 
+    def _worth(self, rarity: float, stretches: int) -> float:
+        """Step 3: idf over stretches, with the edge taken off rare words.
+
+        The fewer stretches there are, the less their idf can tell words apart, and the more the units' counts instead;
+        the ledger's collections have 19 and more, where this changes nothing.
+        """
+        total = self.corpus.stretches
+        over_both = (total * idf(stretches, total) + rarity) / (total + 1)
+        return over_both * max(rarity / self._rarest, LEAST_RARITY) ** -self.weights.damping
+
     def add_terms(self, terms: dict[str, _Term], groups: Sequence[Sequence[str]], names: frozenset[str]) -> None:
         """Steps 1 to 4. A group is a word with its alternatives; the evidence is over groups, without ``names``."""
-        gain = {
-            name: t.weight * t.file_idf * (t.idf / self._rarest) ** -self.weights.damping for name, t in terms.items()
-        }
+        gain = {name: term.weight * term.worth for name, term in terms.items()}
         found = {name: self._add_term(term, gain[name]) for name, term in terms.items()}
         grouped = {name for group in groups for name in group}
         self.ideal = (K1 + 1) * (
@@ -252,9 +220,9 @@ class _Scorer:
         count = counts[at]
         saturated = (K1 + 1) * count / (count + self._norm[at])
         self.total[at] += worth * saturated
-        tf = term.file_tf
-        files = np.flatnonzero(tf)
-        self.file_score[files] += worth * (FILE_K1 + 1) * tf[files] / (tf[files] + self._file_norm[files])
+        where = np.flatnonzero(term.stretch_tf)
+        tf = term.stretch_tf[where]
+        self.stretch_score[where] += worth * (STRETCH_K1 + 1) * tf / (tf + self._stretch_norm[where])
         return at, saturated
 
     def add_pairs(self, pairs: Sequence[tuple[str, str]]) -> None:
@@ -308,7 +276,7 @@ class _Scorer:
         return tuple(
             group[0]
             for group in groups
-            if not any(terms[name].file_tf.any() or len(labels.postings(name)[0]) for name in group)
+            if not any(terms[name].stretch_tf.any() or len(labels.postings(name)[0]) for name in group)
         )
 
 
@@ -359,36 +327,6 @@ def _admit_days(
         np.concatenate((evidence, np.zeros(len(more)))),
         True,
     )
-
-
-def _factors(
-    corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights, slots: Ints, files: Ints
-) -> Floats:
-    """Steps 7 to 9 and what notes say of themselves, for some slots."""
-    from .corpus import CORRECTS, TIME_WORDS
-
-    out = np.ones(len(slots))
-    flags = corpus.column("flags")[slots]
-    if context.closeness is not None and weights.date:
-        days, where = np.unique(corpus.column("day")[slots], return_inverse=True)
-        near = np.array([context.closeness(one) if one else 0.0 for one in days.tolist()])
-        out *= 1 + weights.date * near[where]
-    if context.named and weights.speaker:
-        named = np.isin(corpus.column("speaker")[slots], list(context.named))
-        for number in np.unique(files[named]).tolist():
-            entry = corpus.by_id[number]
-            if entry is not None and entry.voices <= context.named:
-                named &= files != number
-        out[named] *= 1 + weights.speaker
-    if query.asks_when and weights.when:
-        out[flags & TIME_WORDS > 0] *= 1 + weights.when
-    if weights.corrects:
-        out[flags & CORRECTS > 0] *= 1 + weights.corrects
-    if context.preferred and weights.memory:
-        out[np.isin(files, list(context.preferred))] *= 1 + weights.memory
-    if context.demoted and weights.superseded:
-        out[np.isin(files, list(context.demoted))] *= 1 - weights.superseded
-    return out
 
 
 def _order(corpus: Corpus, slots: Ints, scores: Floats, preferred: frozenset[int]) -> list[int]:

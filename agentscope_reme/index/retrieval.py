@@ -15,8 +15,8 @@ from .reading import day_number, day_text
 
 if TYPE_CHECKING:
     from ..vault.notes import Vault
+    from .boosts import Weights
     from .query_terms import QueryTerms
-    from .ranking import Weights
     from .sync import Store
     from .tokenizer import Tokenizer
 
@@ -46,9 +46,10 @@ class Request:
 class Standing:
     """What files say of themselves, worked out once per state of the corpus."""
 
-    revision: int = -1
+    state: tuple[int, int] = (-1, -1)
     preferred: frozenset[int] = frozenset()
     superseded: frozenset[int] = frozenset()
+    voices: frozenset[int] = frozenset()  # speakers of living files
     ends: dict[int, int] = field(default_factory=dict)  # file id -> last day it is valid
     spoken: dict[str, frozenset[str]] = field(default_factory=dict)  # a speaker's name -> its terms
 
@@ -151,8 +152,8 @@ class Retriever:
     # --- what the question and the files say ----------------------------------------------------------------------
 
     def _context(self, query: "QueryTerms", request: Request, today: date) -> Any:
+        from .boosts import Context
         from .filters import allowed_slots
-        from .ranking import Context
 
         corpus = self._store.corpus
         standing = self._current_standing()
@@ -177,7 +178,8 @@ class Retriever:
         asked = set(query.terms)
         numbers: set[int] = set()
         terms: set[str] = set()
-        for number, name in enumerate(self._store.corpus.speakers):
+        for number in standing.voices:
+            name = self._store.corpus.speakers[number]
             known = standing.spoken.get(name)
             if known is None:
                 own = () if name.casefold() in _ROLES else self._tokenizer.terms(name)
@@ -191,7 +193,8 @@ class Retriever:
 
     def _current_standing(self) -> Standing:
         corpus, standing = self._store.corpus, self._standing
-        if standing.revision == corpus.revision:
+        state = (corpus.revision, corpus.numbering)
+        if standing.state == state:
             return standing
         preferred, ends, targets = set(), {}, []
         for entry in corpus.files.values():
@@ -204,7 +207,9 @@ class Retriever:
                 targets += [(entry, target) for target in _targets(front.get("supersedes"))]
         superseded = {found.id for entry, target in targets if (found := _find(corpus, target)) and found is not entry}
         superseded |= {e.id for e in corpus.files.values() if e.front.get("superseded_by")}
-        self._standing = Standing(corpus.revision, frozenset(preferred), frozenset(superseded), ends, standing.spoken)
+        voices = frozenset(voice for entry in corpus.files.values() for voice in entry.voices)
+        known = {name: terms for name, terms in standing.spoken.items() if name in corpus.speakers}
+        self._standing = Standing(state, frozenset(preferred), frozenset(superseded), voices, ends, known)
         return self._standing
 
     def _sentence_score(self, query: "QueryTerms") -> Callable[[str], float]:

@@ -15,8 +15,8 @@ from ..models import IndexReport, SearchResult
 if TYPE_CHECKING:
     from ..config import ReMeConfig
     from ..vault.notes import Vault
+    from .boosts import Weights
     from .graph import LinkGraph
-    from .ranking import Weights
     from .retrieval import Request, Retriever
     from .sync import Store, Sync
     from .tokenizer import Tokenizer
@@ -312,9 +312,9 @@ class _Opened:
     def empty(
         cls, vault: "Vault", config: "ReMeConfig", weights: "Weights | None", tokenizer: "Tokenizer", lock: Any
     ) -> "_Opened":
+        from .boosts import Weights
         from .corpus import Corpus
         from .graph import LinkGraph
-        from .ranking import Weights
         from .retrieval import Retriever
         from .sync import Store, Sync
 

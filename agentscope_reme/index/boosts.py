@@ -1,0 +1,86 @@
+"""What makes a unit count more or less beside its words: its day, who speaks, what its file says of itself."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .corpus import CORRECTS, TIME_WORDS, Corpus
+from .keyword_columns import Ints
+
+if TYPE_CHECKING:
+    from .query_terms import QueryTerms
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What counts besides a unit's own words. Each is bounded; 0 switches it off.
+
+    Added to the score: ``session``, the file as a whole; ``pairs``, words that follow each other as in the question;
+    ``labels``, the file's name, title, aliases, headings, tags and description; ``whole_title``, a title or alias that
+    stands in the question. Factors ``1 + w``: ``date`` (the day asked for; w is doubled by nothing, the factor is at
+    most 3), ``speaker`` (the person named speaks), ``when`` (the question asks for a time and the unit names one),
+    ``corrects`` (the unit says that it corrects something), ``memory`` (MEMORY.md and pinned notes). ``superseded``
+    is the factor ``1 - w`` of a note that another one supersedes or whose ``valid_to`` has passed. ``damping`` is the
+    exponent that takes the edge off rare words.
+    """
+
+    session: float = 0.3
+    pairs: float = 0.4
+    damping: float = 0.6
+    labels: float = 3.0
+    whole_title: float = 24.0
+    date: float = 2.0
+    speaker: float = 0.7
+    when: float = 0.4
+    corrects: float = 0.2
+    memory: float = 0.05
+    superseded: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What ranking needs beside corpus and question, prepared by the caller.
+
+    ``allowed`` masks slots by the filter. ``named`` are the speakers whom the question names and ``name_terms`` the
+    terms they are named by. ``closeness`` maps a day number to how near it is to the dates asked for. ``demoted`` and
+    ``preferred`` are file ids.
+    """
+
+    allowed: NDArray[np.bool_] | None = None
+    named: frozenset[int] = frozenset()
+    name_terms: frozenset[str] = frozenset()
+    closeness: Callable[[int], float] | None = None
+    demoted: frozenset[int] = frozenset()
+    preferred: frozenset[int] = frozenset()
+    titles: Callable[[Sequence[int]], Sequence[float]] | None = None
+
+
+def factors(
+    corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights, slots: Ints, files: Ints
+) -> NDArray[np.float64]:
+    """Steps 7 to 9 and what notes say of themselves, for some slots."""
+    out = np.ones(len(slots))
+    flags = corpus.column("flags")[slots]
+    if context.closeness is not None and weights.date:
+        days, where = np.unique(corpus.column("day")[slots], return_inverse=True)
+        near = np.array([context.closeness(one) if one else 0.0 for one in days.tolist()])
+        out *= 1 + weights.date * near[where]
+    if context.named and weights.speaker:
+        named = np.isin(corpus.column("speaker")[slots], list(context.named))
+        for number in np.unique(files[named]).tolist():
+            entry = corpus.by_id[number]
+            if entry is not None and entry.voices <= context.named:
+                named &= files != number
+        out[named] *= 1 + weights.speaker
+    if query.asks_when and weights.when:
+        out[flags & TIME_WORDS > 0] *= 1 + weights.when
+    if weights.corrects:
+        out[flags & CORRECTS > 0] *= 1 + weights.corrects
+    if context.preferred and weights.memory:
+        out[np.isin(files, list(context.preferred))] *= 1 + weights.memory
+    if context.demoted and weights.superseded:
+        out[np.isin(files, list(context.demoted))] *= 1 - weights.superseded
+    return out

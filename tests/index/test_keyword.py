@@ -1,0 +1,166 @@
+"""BM25 that stays exact: whatever was added, removed or merged, scores are those of stock bm25s built from scratch."""
+
+import random
+
+import bm25s
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentscope_reme.index.keyword import KeywordIndex, top
+from agentscope_reme.index.keyword_columns import RawBM25
+
+WORDS = [f"w{number}" for number in range(12)]
+texts = st.lists(st.sampled_from(WORDS), max_size=10)
+changes = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.lists(texts, min_size=1, max_size=4)),
+        st.tuples(st.just("remove"), st.integers(0, 10_000)),
+        st.tuples(st.just("merge"), st.booleans()),
+        st.tuples(st.just("restart"), st.just(None)),
+    ),
+    max_size=25,
+)
+
+
+def oracle(documents: dict[int, list[str]], query: list[str], k1: float, b: float) -> dict[int, float]:
+    """Scores of a stock bm25s index over the documents in random order."""
+    keys = list(documents)
+    random.Random(len(keys)).shuffle(keys)
+    vocabulary: dict[str, int] = {}
+    ids = [[vocabulary.setdefault(term, len(vocabulary)) for term in documents[key]] for key in keys]
+    engine = bm25s.BM25(k1=k1, b=b)
+    engine.index((ids, vocabulary), show_progress=False)
+    known = [vocabulary[term] for term in query if term in vocabulary]
+    return dict(zip(keys, engine.get_scores_from_ids(known).tolist(), strict=True))
+
+
+class Model:
+    """A keyword index beside the plain dictionary it should agree with."""
+
+    def __init__(self, k1: float = 1.2, b: float = 0.75) -> None:
+        self.k1, self.b = k1, b
+        self.index = KeywordIndex(k1, b)
+        self.documents: dict[int, list[str]] = {}
+        self.slot: dict[int, int] = {}
+        self.born = 0
+
+    def apply(self, kind: str, value: object) -> None:
+        if kind == "add":
+            for slot, document in zip(self.index.add(value), value, strict=True):
+                self.documents[self.born], self.slot[self.born] = document, slot
+                self.born += 1
+        elif kind == "remove" and self.documents:
+            key = sorted(self.documents)[value % len(self.documents)]
+            self.index.remove([self.slot.pop(key)])
+            del self.documents[key]
+        elif kind in ("merge", "restart"):
+            mapping = self.index.merge(drop_terms=bool(value))
+            if mapping is not None:
+                self.slot = {key: int(mapping[slot]) for key, slot in self.slot.items()}
+            if kind == "restart":
+                self.index = KeywordIndex.load(*self.index.dump(), self.k1, self.b)
+
+
+@given(changes, st.lists(st.sampled_from(WORDS), min_size=1, max_size=5), st.sampled_from([(1.2, 0.75), (2.0, 0.4)]))
+@settings(max_examples=150, deadline=None)
+def test_scores_have_the_bits_of_an_index_built_from_scratch(sequence, query, constants):
+    model = Model(*constants)
+    for kind, value in sequence:
+        model.apply(kind, value)
+        scores = model.index.scores(query)
+        if any(model.documents.values()):
+            expected = oracle(model.documents, query, *constants)
+            assert {key: float(scores[slot]) for key, slot in model.slot.items()} == expected
+        living = set(model.slot.values())
+        assert all(scores[slot] == 0 for slot in range(len(scores)) if slot not in living)
+
+
+@given(changes)
+@settings(max_examples=100, deadline=None)
+def test_postings_and_occurrences_are_those_of_the_living_texts(sequence):
+    model = Model()
+    for kind, value in sequence:
+        model.apply(kind, value)
+    for word in WORDS[:4]:
+        slots, counts = model.index.postings(word)
+        expected = {model.slot[key]: text.count(word) for key, text in model.documents.items() if word in text}
+        assert dict(zip(slots.tolist(), counts.tolist(), strict=True)) == expected
+        assert slots.tolist() == sorted(slots.tolist())
+        found = list(zip(*(part.tolist() for part in model.index.occurrences(word)), strict=True))
+        assert found == sorted(
+            (model.slot[key], at) for key, text in model.documents.items() for at, one in enumerate(text) if one == word
+        )
+    assert model.index.count == len(model.documents)
+    assert model.index.total == sum(map(len, model.documents.values()))
+
+
+@given(st.lists(texts, min_size=1, max_size=12).filter(any), texts.filter(bool))
+@settings(max_examples=60, deadline=None)
+def test_the_engine_is_bm25s_through_its_own_entry_points(corpus, query):
+    ours, stock = RawBM25(1.5, 0.75), bm25s.BM25()
+    for engine in (ours, stock):
+        engine.index([list(text) for text in corpus], show_progress=False)
+    known = [term for term in query if term in stock.vocab_dict]
+    if known:
+        assert ours.get_scores(known).tolist() == stock.get_scores(known).tolist()
+
+
+@pytest.mark.parametrize("documents", [[], [[]], [[], [], []]])
+def test_an_empty_corpus_scores_nothing_and_works_again_when_texts_come_back(documents):
+    index = KeywordIndex()
+    index.add(documents)
+    assert index.scores(["w"]).tolist() == [0.0] * len(documents)
+    index.merge(drop_terms=True)
+    (slot,) = index.add([["w", "x"]])
+    assert index.scores(["w"])[slot] > 0
+    index.remove([slot])
+    assert not index.scores(["w"]).any()
+
+
+def test_terms_of_removed_texts_are_forgotten_with_the_merge():
+    index = KeywordIndex()
+    (secret,) = index.add([["password", "hunter2"]])
+    index.add([["password"]])
+    index.remove([secret])
+    index.merge(drop_terms=True)
+    names, _ = index.dump()
+    assert names == ["password"]
+
+
+def test_a_snapshot_whose_arrays_do_not_belong_together_is_refused():
+    index = KeywordIndex()
+    index.add([["a", "b"], ["b"]])
+    index.merge()
+    names, arrays = index.dump()
+    for wrong in ({"tf": arrays["tf"][:-1]}, {"slots": arrays["slots"] + 7}, {"positions": arrays["positions"][:1]}):
+        with pytest.raises(ValueError, match="keyword index"):
+            KeywordIndex.load(names, arrays | wrong)
+    with pytest.raises(ValueError, match="belong together"):
+        KeywordIndex.load(names[:-1], arrays)
+
+
+def test_dumping_with_recent_or_dead_texts_is_refused():
+    index = KeywordIndex()
+    index.add([["a"]])
+    with pytest.raises(ValueError, match="merge"):
+        index.dump()
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=2000), st.integers(1, 30))
+@settings(max_examples=60, deadline=None)
+def test_top_keeps_everything_that_ties_with_the_last_place(values, k):
+    scores = np.array(values, np.float32)
+    positive = sorted((value for value in values if value > 0), reverse=True)
+    floor = positive[: k][-1] if positive else None
+    expected = {at for at, value in enumerate(values) if floor is not None and value >= floor}
+    assert set(top(scores, k).tolist()) == expected
+
+
+def test_a_text_of_more_than_65535_terms_is_indexed_up_to_there():
+    index = KeywordIndex()
+    (slot,) = index.add([["a"] * 70_000])
+    index.merge()
+    assert index.postings("a")[1].tolist() == [65_535]
+    assert index.scores(["a"])[slot] > 0

@@ -1,0 +1,445 @@
+"""The index follows the files, whoever changes them; one bad file stops nothing."""
+
+import asyncio
+import json
+import os
+import shutil
+import time
+
+import pytest
+
+from agentscope_reme.index import search as search_module
+
+
+async def found(index, query: str, limit: int = 100) -> list[str]:
+    return sorted({hit.path for hit in (await index.search(query, limit, token_budget=100_000)).hits})
+
+
+def passes(index) -> int:
+    return index._opened().sync.passes
+
+
+@pytest.fixture(autouse=True)
+def _look_before_every_search(monkeypatch):
+    monkeypatch.setattr(search_module, "RECONCILE_SECONDS", 0.0)
+    monkeypatch.setattr(search_module, "RECONCILE_SHARE", float("inf"))
+
+
+# --- read your writes ---------------------------------------------------------------------------------------------
+
+
+async def test_a_note_is_found_as_soon_as_it_is_written(open_index, monkeypatch):
+    monkeypatch.setattr(search_module, "RECONCILE_SECONDS", 3600.0)
+    index = open_index()
+    await index.search("anything")
+    change = await index.vault.write("a.md", "The ferry leaves at nine.\n")
+    assert await found(index, "ferry") == ["a.md"]
+    await index.vault.write("a.md", "The tram leaves at ten.\n", change.version)
+    assert await found(index, "ferry") == []
+    assert await found(index, "tram") == ["a.md"]
+    assert passes(index) == 2
+
+
+async def test_a_version_of_a_file_is_read_into_terms_once(open_index):
+    index = open_index()
+    await index.vault.write("a.md", "The ferry leaves at nine.\n")
+    for _ in range(3):
+        await index.search("ferry")
+    await index.sync()
+    assert passes(index) == 1
+
+
+async def test_a_turn_of_the_journal_is_found_as_soon_as_it_is_added(open_index, monkeypatch):
+    from agentscope_reme.vault import JournalRecord
+
+    monkeypatch.setattr(search_module, "RECONCILE_SECONDS", 3600.0)
+    index = open_index()
+    await index.search("anything")
+    message = {"id": "m1", "name": "user", "role": "user", "content": "The ferry leaves at nine.", "metadata": None,
+               "timestamp": "2026-03-02 10:00:00"}  # fmt: skip
+    index.vault.journal("s1").append([JournalRecord(msg=message)])
+    assert await found(index, "ferry") == ["session/dialog/s1.jsonl"]
+
+
+async def test_a_growing_journal_is_not_read_again(put, open_index, vault_dir, monkeypatch):
+    from agentscope_reme.index import reading
+
+    def line(number: int) -> str:
+        message = {"id": f"m{number}", "name": "Ann", "role": "user", "content": f"Message number{number} of the talk."}
+        return json.dumps({"id": f"m{number}", "seq": number, "msg": message, "marks": [], "tokens": 5}) + "\n"
+
+    put("session/dialog/s.jsonl", "".join(map(line, range(5000))))
+    put("other.md", "Unrelated.\n")
+    index = open_index()
+    await index.sync()
+    read: list[int] = []
+    real = reading.unit_entries
+
+    def counted(document, *args, **kwargs):
+        read.append(len(document.units))
+        return real(document, *args, **kwargs)
+
+    monkeypatch.setattr(reading, "unit_entries", counted)
+    for number in range(5000, 5003):
+        with (vault_dir / "session/dialog/s.jsonl").open("a", encoding="utf-8") as journal:
+            journal.write(line(number))
+        hit = (await index.search(f"number{number}", 1)).hits[0]
+        assert hit.start_line <= number + 1 <= hit.end_line
+        assert f"number{number} " in hit.text
+    assert read == [1, 1, 1]
+
+
+async def test_a_torn_last_line_is_completed_without_being_found_twice(put, open_index, vault_dir):
+    whole = json.dumps({"id": "m", "seq": 0, "msg": {"id": "m", "name": "Ann", "content": "The ferry is late."}}) + "\n"
+    put("session/dialog/s.jsonl", whole[:30])
+    index = open_index()
+    assert await found(index, "ferry") == []
+    put("session/dialog/s.jsonl", whole)
+    assert await found(index, "ferry") == ["session/dialog/s.jsonl"]
+    assert index.status()["units"] == 1
+
+
+# --- other programs -----------------------------------------------------------------------------------------------
+
+
+async def test_changes_of_other_programs_are_found_by_the_next_search(put, open_index, vault_dir):
+    index = open_index()
+    put("a.md", "The ferry leaves at nine.\n")
+    assert await found(index, "ferry") == ["a.md"]
+    put("a.md", "The tram! leaves at nine.\n")  # same size, within the clock's grain
+    assert await found(index, "ferry") == []
+    assert await found(index, "tram") == ["a.md"]
+    (vault_dir / "a.md").rename(vault_dir / "b.md")
+    assert await found(index, "tram") == ["b.md"]
+    (vault_dir / "b.md").unlink()
+    assert await found(index, "tram") == []
+    assert index.status()["files"] == 0
+
+
+async def test_a_look_at_the_folder_is_taken_at_most_once_a_second(put, open_index, monkeypatch):
+    monkeypatch.setattr(search_module, "RECONCILE_SECONDS", 3600.0)
+    index = open_index()
+    await index.search("ferry")
+    put("a.md", "The ferry leaves at nine.\n")
+    assert await found(index, "ferry") == []
+    await index.sync()
+    assert await found(index, "ferry") == ["a.md"]
+
+
+async def test_an_editors_atomic_saves_leave_one_entry_and_its_links(put, open_index, vault_dir):
+    put("a.md", "Old ferry.\n")
+    put("b.md", "See [[a.md]].\n")
+    put("c.md", "Also [[a.md]].\n")
+    index = open_index()
+    assert await found(index, "ferry") == ["a.md"]
+
+    async def as_it_should_be(word: str) -> None:
+        assert await found(index, word) == ["a.md"]
+        assert index.status()["files"] == 3
+        assert [edge.link.source_path for edge in index.graph.inlinks("a.md")] == ["b.md", "c.md"]
+
+    put("a.md.tmp", "First ferry.\n").replace(vault_dir / "a.md")
+    await as_it_should_be("first")
+    outside = vault_dir.parent / "save"
+    outside.write_text("Second ferry.\n")
+    outside.replace(vault_dir / "a.md")
+    await as_it_should_be("second")
+    (vault_dir / "a.md").rename(vault_dir / "a.md~")
+    put("a.md", "Third ferry.\n")
+    await as_it_should_be("third")
+    (vault_dir / "a.md~").unlink()
+    await as_it_should_be("third")
+
+
+async def test_a_renamed_folder_and_one_moved_in_are_as_a_fresh_scan_sees_them(put, open_index, vault_dir, tmp_path):
+    for number in range(50):
+        put(f"d/{number}.md", f"Ferry {number}.\n")
+        other = tmp_path / "moved" / f"{number}.md"
+        other.parent.mkdir(exist_ok=True)
+        other.write_text(f"Ferry m{number}.\n")
+    index = open_index()
+    assert len(await found(index, "ferry")) == 50
+    (vault_dir / "d").rename(vault_dir / "d2")
+    shutil.move(tmp_path / "moved", vault_dir / "e")
+    (vault_dir / "d2/1.md").rename(vault_dir / "d2/one.md")
+    (vault_dir / "d2").rename(vault_dir / "d3")
+    expected = sorted(path.relative_to(vault_dir).as_posix() for path in vault_dir.rglob("*.md"))
+    assert await found(index, "ferry") == expected
+    assert sorted(index._opened().store.corpus.files) == expected
+
+
+async def test_touched_files_are_hashed_but_not_read_into_terms(put, open_index, vault_dir):
+    for number in range(200):
+        put(f"{number}.md", f"Ferry {number}.\n")
+    index = open_index()
+    await index.sync()
+    before = passes(index)
+    later = time.time() + 100
+    for number in range(200):
+        os.utime(vault_dir / f"{number}.md", (later, later))
+    report = await index.sync()
+    assert (report.added, report.changed, report.unchanged) == (0, 0, 200)
+    assert passes(index) == before
+
+
+async def test_the_root_may_go_and_come_back(put, open_index, vault_dir):
+    put("a.md", "The ferry leaves at nine.\n")
+    index = open_index()
+    assert await found(index, "ferry") == ["a.md"]
+    shutil.rmtree(vault_dir)
+    assert await found(index, "ferry") == []
+    put("b.md", "The ferry leaves at ten.\n")
+    assert await found(index, "ferry") == ["b.md"]
+
+
+async def test_deleted_text_never_comes_back(put, open_index, vault_dir):
+    put("a.md", "JWT tokens expire after an hour.\n")
+    put("b.md", "JWT tokens are signed.\n")
+    index = open_index()
+    assert len(await found(index, "JWT", 1)) == 1
+    (vault_dir / "a.md").unlink()
+    assert await found(index, "JWT", 1) == ["b.md"]
+    (vault_dir / "b.md").rename(vault_dir / "c.md")
+    assert await found(index, "JWT", 1) == ["c.md"]
+    put("a.md", "Something else.\n")
+    assert await found(index, "expire") == []
+    await index.close()
+    index = open_index()
+    assert await found(index, "JWT", 1) == ["c.md"]
+    assert await found(index, "expire") == []
+    assert index.status()["files"] == 2
+
+
+async def test_a_file_that_changes_during_a_search_is_looked_at_again(put, open_index, monkeypatch):
+    put("a.md", "The ferry leaves at nine.\n")
+    index = open_index()
+    await index.sync()
+    monkeypatch.setattr(search_module, "RECONCILE_SECONDS", 3600.0)
+    put("a.md", "Ahead of it: the ferry leaves at ten.\n")
+    (hit,) = (await index.search("ferry")).hits
+    assert hit.text == "Ahead of it: the ferry leaves at ten."
+
+
+# --- files that cannot be used ------------------------------------------------------------------------------------
+
+
+async def test_one_bad_file_stops_nothing_and_is_listed(put, open_index):
+    for number in (1, 2, 4, 5):
+        put(f"{number}.md", f"Ferry {number}.\n")
+    put("3.md", "---\nkey: `C:\\agent\\x`\n---\nFerry 3.\n")
+    index = open_index()
+    report = await index.sync()
+    assert report.added == 5
+    assert [path for path, _ in report.failed] == ["3.md"]
+    assert "front matter" in report.failed[0][1]
+    put("6.md", "Ferry 6.\n")
+    assert await found(index, "ferry") == [f"{number}.md" for number in range(1, 7)]
+    put("3.md", "---\nkey: fine\n---\nFerry 3.\n")
+    report = await index.sync()
+    assert (report.changed, report.failed) == (1, ())
+    assert await found(index, "fine") == ["3.md"]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason", "query"),
+    [
+        ("渡轮九点出发，请准时到达码头。\n".encode("gb18030"), "gb18030", "渡轮"),
+        ("渡轮九点出发".encode("utf-16"), "utf-16", "渡轮"),
+        (b"The ferry \xff\xfe leaves \x80\x81\x82\x83\x84 at nine.\n", "UTF-8", "ferry"),
+        (bytes(range(256)) * 40, "binary", None),
+    ],
+)
+async def test_other_encodings_are_listed_and_do_not_stop_the_rest(put, open_index, vault_dir, data, reason, query):
+    put("bad.md", data)
+    put("good.md", "The ferry leaves at nine. 渡轮\n")
+    index = open_index()
+    report = await index.sync()
+    assert [path for path, _ in report.failed] == ["bad.md"]
+    assert reason in report.failed[0][1]
+    assert "good.md" in await found(index, query or "ferry")
+    if query:
+        assert "bad.md" in await found(index, query)
+    assert (vault_dir / "bad.md").read_bytes() == data
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser can read every file")
+async def test_an_unreadable_file_is_listed(put, open_index):
+    put("a.md", "The ferry leaves at nine.\n").chmod(0)
+    put("b.md", "The ferry leaves at ten.\n")
+    index = open_index()
+    report = await index.sync()
+    assert [path for path, _ in report.failed] == ["a.md"]
+    assert await found(index, "ferry") == ["b.md"]
+
+
+async def test_a_file_that_cannot_be_indexed_is_listed(put, open_index, monkeypatch):
+    from agentscope_reme.index import sync
+
+    real = sync.read_entries
+
+    def fails(path, *args, **kwargs):
+        if path == "a.md":
+            raise RuntimeError("boom")
+        return real(path, *args, **kwargs)
+
+    monkeypatch.setattr(sync, "read_entries", fails)
+    put("a.md", "The ferry leaves at nine.\n")
+    put("b.md", "The ferry leaves at ten.\n")
+    index = open_index()
+    report = await index.sync()
+    assert report.failed == (("a.md", "could not be indexed (RuntimeError: boom)"),)
+    assert await found(index, "ferry") == ["b.md"]
+
+
+async def test_a_huge_file_is_listed_without_being_read(put, open_index, vault_dir):
+    put("a.md", "The ferry leaves at nine.\n")
+    with (vault_dir / "huge.md").open("wb") as file:
+        file.truncate(2 << 30)
+    index = open_index()
+    report = await index.sync()
+    assert [path for path, _ in report.failed] == ["huge.md"]
+    assert "2048 MB" in report.failed[0][1]
+    assert await found(index, "ferry") == ["a.md"]
+
+
+async def test_files_that_vanish_during_the_scan_are_passed_over(put, open_index, monkeypatch):
+    from agentscope_reme.index import sync
+
+    for number in range(50):
+        put(f"{number:02d}.md", f"Ferry {number}.\n")
+    index = open_index()
+    real = sync.iter_files
+
+    def listed(root, *args, **kwargs):
+        files = list(real(root, *args, **kwargs))
+        for path, _ in files[::2]:
+            (root / path).unlink()
+        return iter(files)
+
+    monkeypatch.setattr(sync, "iter_files", listed)
+    report = await index.sync()
+    assert (report.added, report.failed) == (25, ())
+
+
+# --- which files --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".git/a.md", ".obsidian/a.md", ".trash/a.md", "node_modules/a.md", "a.sync-conflict-20260101-120000.md",
+        "~$a.md", ".#a.md", "a.md~", "metadata/a.md", "history/a.md", "session/tool_result/a.md", "session/tool_result/a.txt",
+        "a.txt", "a.pdf", "secret/a.md", "notes/draft-a.md",
+    ],
+)  # fmt: skip
+async def test_what_is_not_indexed(put, open_index, path):
+    put(path, "The ferry leaves at nine.\n")
+    put("real.md", "The ferry leaves at ten.\n")
+    assert await found(open_index(ignore=("secret", "draft-*")), "ferry") == ["real.md"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a.md", "deep/er/b.md", "memory/2026-01-02.md", "resource/report.txt", "resource/2026-01-02/table.csv", "A.MD"],
+)
+async def test_what_is_indexed(put, open_index, path):
+    put(path, "The ferry leaves at nine.\n")
+    assert await found(open_index(), "ferry") == [path]
+
+
+async def test_strange_things_in_the_folder_do_no_harm(put, open_index, vault_dir, tmp_path):
+    put("a.md", "The ferry leaves at nine.\n")
+    (vault_dir / "x.md").mkdir()
+    put("x.md/inside.md", "The ferry inside.\n")
+    os.mkfifo(vault_dir / "p.md")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/o.md").write_text("The ferry outside.\n")
+    (vault_dir / "loop").symlink_to(vault_dir)
+    (vault_dir / "ext").symlink_to(tmp_path / "outside")
+    (vault_dir / "dup.md").symlink_to(vault_dir / "a.md")
+    index = open_index()
+    assert await found(index, "ferry") == ["a.md", "x.md/inside.md"]
+    await index.vault.write("dup.md", "The ferry through a link.\n", overwrite=True)
+    assert await found(index, "ferry") == ["a.md", "x.md/inside.md"]
+    assert await found(index, "through a link") == ["a.md"]
+
+
+async def test_the_index_in_the_vault_does_not_feed_itself(put, open_index):
+    put("a.md", "The ferry leaves at nine.\n")
+    index = open_index()
+    await index.search("ferry")
+    for _ in range(5):
+        assert await index.persist()
+        await index.search("ferry")
+    assert passes(index) == 1
+
+
+# --- the event loop -----------------------------------------------------------------------------------------------
+
+
+async def test_a_first_scan_that_takes_long_gives_a_stale_answer_with_its_share(put, open_index, monkeypatch):
+    from agentscope_reme.index import sync
+
+    for number in range(10):
+        put(f"{number}.md", f"Ferry {number}.\n")
+    real, gate = sync.read_entries, asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow(path, *args, **kwargs):
+        if path == "5.md":
+            asyncio.run_coroutine_threadsafe(gate.wait(), loop).result()
+        return real(path, *args, **kwargs)
+
+    monkeypatch.setattr(sync, "read_entries", slow)
+    index = open_index(search_wait=0.2)
+    result = await index.search("ferry", 100, token_budget=10_000)
+    assert result.status == "stale"
+    assert "50%" in result.note
+    assert {hit.path for hit in result.hits} == {f"{number}.md" for number in range(5)}
+    assert index.status()["scanning"] is True
+    assert index.status()["indexed_share"] == 0.5
+    gate.set()
+    await index.sync()
+    assert len(await found(index, "ferry")) == 10
+    assert (await index.search("ferry")).status == "ok"
+
+
+async def test_the_loop_runs_on_while_a_vault_is_indexed(put, open_index):
+    for number in range(300):
+        put(f"{number}.md", "\n\n".join(f"Ferry {number} {word} leaves at nine." for word in range(20)) + "\n")
+    index = open_index()
+    ticks = 0
+    done = asyncio.Event()
+
+    async def tick() -> None:
+        nonlocal ticks
+        while not done.is_set():
+            await asyncio.sleep(0.001)
+            ticks += 1
+
+    ticker = asyncio.create_task(tick())
+    await index.sync()
+    done.set()
+    await ticker
+    assert ticks > 5
+
+
+async def test_a_cancelled_search_is_cancelled_and_the_next_one_works(put, open_index):
+    put("a.md", "The ferry leaves at nine.\n")
+    index = open_index()
+    task = asyncio.create_task(index.search("ferry"))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await found(index, "ferry") == ["a.md"]
+
+
+async def test_many_searches_at_once_share_one_scan(put, open_index):
+    for number in range(30):
+        put(f"{number}.md", f"Ferry {number}.\n")
+    index = open_index()
+    results = await asyncio.gather(*(index.search("ferry") for _ in range(20)))
+    assert {result.status for result in results} == {"ok"}
+    assert all(result.hits == results[0].hits for result in results)
+    assert passes(index) == 30
