@@ -9,10 +9,16 @@ from ..errors import EditNotUnique, NoteChanged, NoteError, NoteExists
 from .encoding import Kind, clean_text, decode_exact
 from .storage import is_version, version_of
 
-# What stands where text was left out of a view; text copied from such a view is not the note's.
+# What stands where a view left text out. The first are ours or say how much; the others only hint at it, as people use
+# "[...]" too: they explain why a quoted passage is not found.
 _CLIPPED = re.compile(
-    r"\[truncated\]|\[(?:…|\.\.\.)[^\]\n]{0,200}\]|\[[^\]\n]{0,80}\b(?:omitted|truncated|clipped)\b[^\]\n]{0,120}\]"
-    r"|\[\d+ of \d+ characters left out[^\]\n]{0,400}\]|<truncated>|\.\.\. ?\[?truncated",
+    r"\[truncated\]|\[\d+ of \d+ characters left out[^\]\n]{0,400}\]"
+    r"|\[[….\s]*\d[\d,.\s]*(?:bytes|characters|lines|tokens) (?:omitted|left out|truncated|clipped)[^\]\n]{0,100}\]",
+    re.IGNORECASE,
+)
+_HINT = re.compile(
+    r"\[(?:…|\.\.\.)[^\]\n]{0,200}\]|\[[^\]\n]{0,80}\b(?:omitted|truncated|clipped|left out)\b[^\]\n]{0,120}\]"
+    r"|<truncated>|(?:\.\.\.|…) ?[\[(]?truncated",
     re.IGNORECASE,
 )
 _LINE_END = re.compile(r"\r\n|\n")
@@ -156,9 +162,10 @@ def _nearest_line_end(text: str, position: int) -> str | None:
 
 
 def _not_found(text: str, old_lines: list[str], path: str) -> NoteError:
-    if marker := next((found for line in old_lines if (found := clip_marker(line))), None):
+    hints = (_CLIPPED.search(line) or _HINT.search(line) for line in old_lines)
+    if hint := next((found.group() for found in hints if found), None):
         return EditNotUnique(
-            f"{path}: the text to replace contains {marker!r}, a sign that text was left out, and is not in the note; "
+            f"{path}: the text to replace contains {hint!r}, a sign that text was left out, and is not in the note; "
             "nothing was changed. Read the passage in full and quote it exactly",
             path,
         )

@@ -20,9 +20,19 @@ HISTORY = "history"
 METADATA = "metadata"
 
 # Written by the system alone; agents, users and pipelines write notes elsewhere.
-RESERVED = (METADATA, HISTORY, SESSION, RESOURCE)
+RESERVED = (METADATA, HISTORY, SESSION, RESOURCE, "reme_metadata", "reme_session")
 # Never walked by default: the first two are records about notes, the third holds pieces of journals.
-UNINDEXED = (METADATA, HISTORY, TOOL_RESULT, "reme_metadata", "reme_session", "tool_result", "tool_results")
+# The last five are those of vaults that ReMe 0.3 and 0.4 wrote.
+UNINDEXED = (
+    METADATA,
+    HISTORY,
+    TOOL_RESULT,
+    "reme_metadata",
+    "reme_session/tool_result",
+    "reme_session/tool_results",
+    "tool_result",
+    "tool_results",
+)
 
 TEMP_PREFIX = ".reme-tmp-"
 MAX_NAME_BYTES = 255
@@ -45,6 +55,8 @@ _LEFTOVERS = (
 )
 _LEFTOVER = re.compile("|".join(translate(pattern) for pattern in _LEFTOVERS))
 _WINDOWS_DEVICE = re.compile(r"(?i:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)")
+# Some disks take names that differ in these characters alone for one (the HFS+ of older Macs).
+_IGNORABLE = re.compile("[\u200b-\u200f\u2060-\u206f\ufeff]")
 _PLAIN_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
@@ -110,7 +122,7 @@ def fit_bytes(text: str, max_bytes: int) -> str:
 
 def is_reserved(path: str) -> bool:
     """Whether a vault-relative path lies in a folder that only the system writes."""
-    return path.split("/", 1)[0].casefold() in RESERVED
+    return _IGNORABLE.sub("", path.split("/", 1)[0]).casefold() in RESERVED
 
 
 def is_ignored(path: str, extra_globs: Iterable[str] = ()) -> bool:
@@ -119,7 +131,7 @@ def is_ignored(path: str, extra_globs: Iterable[str] = ()) -> bool:
     ``extra_globs`` are matched against the whole path and against each name in it, case-sensitively.
     """
     parts = path.split("/")
-    for part in parts:
+    for part in parts if path.isascii() else _IGNORABLE.sub("", path).split("/"):
         if part.startswith(".") or part in _TOOL_FOLDERS or _LEFTOVER.match(part):
             return True
     return any(

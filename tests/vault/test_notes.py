@@ -316,14 +316,30 @@ def test_a_full_sha_256_is_a_version_too_and_a_made_up_one_is_not(vault: Vault) 
             vault.write_sync("a.md", "three\n", wrong)
 
 
-def test_text_that_was_left_out_of_a_view_is_not_saved_over_the_note(vault: Vault) -> None:
+@pytest.mark.parametrize(
+    "marker",
+    [
+        "[… 480 bytes omitted …]",
+        "[truncated]",
+        "[1,200 lines left out]",
+        "[120 of 500 characters left out here; the disk is full]",
+    ],
+)
+def test_text_that_was_left_out_of_a_view_is_not_saved_over_the_note(vault: Vault, marker: str) -> None:
     vault.write_sync("a.md", "start\n" + "line\n" * 100 + "end\n")
     with pytest.raises(NoteError, match="left out"):
-        vault.write_sync("a.md", "start\n[… 480 bytes omitted …]\nend\n", overwrite=True)
+        vault.write_sync("a.md", f"start\n{marker}\nend\n", overwrite=True)
     with pytest.raises(NoteError, match="left out"):
-        vault.edit_sync("a.md", "start", "start\n[truncated]")
-    vault.write_sync("b.md", "how it looks: [truncated]\n")
-    assert vault.edit_sync("b.md", "looks: [truncated]", "looks (was): [truncated]").kind == "changed"
+        vault.edit_sync("a.md", "start", f"start\n{marker}")
+    vault.write_sync("b.md", f"how it looks: {marker}\n")
+    assert vault.edit_sync("b.md", f"looks: {marker}", f"looks (was): {marker}").kind == "changed"
+
+
+def test_an_ellipsis_in_brackets_is_ordinary_text(vault: Vault) -> None:
+    vault.write_sync("a.md", "old\n")
+    quote = 'He said "we […] will see [...]" [… as ever]\n'
+    assert vault.write_sync("a.md", quote, overwrite=True).kind == "changed"
+    assert vault.edit_sync("a.md", "will see [...]", "shall see [... and hear]").kind == "changed"
 
 
 @pytest.mark.parametrize(
