@@ -98,9 +98,9 @@ def without_unused(columns: Columns) -> tuple[Columns, Ints]:
     """The same postings without columns that hold nothing, and the old ids of the columns that stay."""
     used = np.flatnonzero(np.diff(columns.indptr))
     indptr = np.append(columns.indptr[used], columns.indptr[-1])
-    starts = columns.starts
+    starts = np.zeros(len(used) + 1, np.int64)
     if len(columns.positions):
-        starts = np.append(starts[used], starts[-1])
+        starts = np.append(columns.starts[used], columns.starts[-1])
     return Columns(indptr, columns.slots, columns.tf, columns.positions, starts), used
 
 
