@@ -37,9 +37,16 @@ def read_turns(lines: Lines) -> Iterator[Passage]:
             continue
         text = message_text(message.get("content")).strip()
         if text:
-            speaker = message.get("name") or message.get("role") or ""
             start = lines.starts[number]
-            yield Passage(start, start + len(row), speaker=str(speaker).strip(), date=message_day(message), text=text)
+            yield Passage(start, start + len(row), speaker=speaker_of(message), date=message_day(message), text=text)
+
+
+def speaker_of(message: dict[str, Any]) -> str:
+    """Who speaks: the message's name. AgentScope gives a tool's result to ``system``, which never said it."""
+    content = message.get("content")
+    if isinstance(content, list) and any(isinstance(one, dict) and one.get("type") == "tool_result" for one in content):
+        return "tool"
+    return str(message.get("name") or message.get("role") or "").strip()
 
 
 def message_text(content: Any) -> str:

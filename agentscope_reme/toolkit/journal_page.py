@@ -18,7 +18,10 @@ def _turn(row: str) -> str:
     try:
         message = json.loads(row)["msg"]
         body = "\n".join(filter(None, (_block(block) for block in blocks_of(message))))
-        return f"[{str(message.get('timestamp') or '')[:16]}] {message.get('name')}: {body}"
+        # AgentScope gives a tool's result to ``system``, which never said it.
+        is_result = any(block.get("type") == "tool_result" for block in blocks_of(message))
+        speaker = "tool" if is_result else message.get("name")
+        return f"[{str(message.get('timestamp') or '')[:16]}] {speaker}: {body}"
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return row
 
