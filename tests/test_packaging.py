@@ -1,5 +1,6 @@
 """What a user gets who installs the package: light imports, the public names, and everything in the wheel."""
 
+import ast
 import importlib.metadata
 import json
 import re
@@ -193,6 +194,34 @@ def test_prompts_exist_in_both_languages():
     chinese = {path.name for path in (folder / "zh").glob("*.md")}
     assert english
     assert english == chinese
+
+
+def canonical(distribution: str) -> str:
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
+def test_what_the_package_imports_is_what_it_declares():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {canonical(re.match(r"[\w.-]+", text)[0]) for text in project["dependencies"]}
+    distributions = importlib.metadata.packages_distributions()
+    imported: dict[str, str] = {}
+    for path in (ROOT / "agentscope_reme").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            else:
+                continue
+            for name in names:
+                imported.setdefault(name.split(".")[0], path.name)
+    foreign = set(imported) - set(sys.stdlib_module_names) - {"agentscope_reme"}
+    undeclared = {
+        name: imported[name]
+        for name in foreign
+        if not {canonical(found) for found in distributions.get(name, [])} & declared
+    }
+    assert not undeclared, f"imported, but only installed by chance: {undeclared}"
 
 
 def test_every_dependency_has_a_lower_bound_that_can_be_tested():
