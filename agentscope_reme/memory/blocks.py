@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 MEDIA = ("image", "audio", "video")
 
-# Marks are plain strings: AgentScope's own two, and ours for injected recall.
-COMPRESSED, HINT, RECALL = "compressed", "hint", "recall"
+# Marks are plain strings: AgentScope's own two, and ours for injected recall and for what is to stay word for word.
+COMPRESSED, HINT, RECALL, PINNED = "compressed", "hint", "recall", "pinned"
 
 # Names under which AgentScope injects text into memory in the user role: nobody said it.
 INJECTED_NAMES = frozenset({"long_term_memory"})

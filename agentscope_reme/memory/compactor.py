@@ -34,6 +34,7 @@ _TOO_LONG = re.compile(
 )
 SMALLER_TRIES = 3
 MIN_PIECE_CHARS = 1_000
+PROMPT_TOKENS = 700
 # Names that a checkpoint is checked for, the newest first; no cap leaves room for more.
 MOST_IDENTIFIERS = 2_000
 
@@ -130,8 +131,10 @@ class Compactor:
         count: Callable[[str], Awaitable[int]],
         extra_instruction: str,
     ) -> Checkpoint | Failed:
-        # Half the window for the transcript leaves room for prompt, previous checkpoint and answer.
-        limit = max(MIN_PIECE_CHARS, int(window / 2 * await _characters_per_token(messages, count)))
+        # Beside the transcript there are the prompt, the checkpoint so far and the answer; and the model's own count may
+        # be another one.
+        room = max(window // 4, min(window * 3 // 4, window - 2 * cap - PROMPT_TOKENS))
+        limit = max(MIN_PIECE_CHARS, int(room * await _characters_per_token(messages, count)))
         for _ in range(SMALLER_TRIES):
             try:
                 return await self._fold(

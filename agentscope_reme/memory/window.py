@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .blocks import HINT, RECALL, blocks_of, calls_of, has_content, is_said_by_user, results_of
+from .blocks import HINT, PINNED, RECALL, blocks_of, calls_of, has_content, is_said_by_user, results_of
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
@@ -81,9 +81,10 @@ def legal_cuts(messages: Sequence["Msg"]) -> list[int]:
 def cut(entries: Sequence[Entry], costs: Sequence[int], reserve: int) -> Cut:
     """Divide a conversation into what is folded and what stays.
 
-    Kept are: the messages that opened the current user turn, system messages, messages marked ``hint``, and the longest
-    contiguous tail of at most ``reserve`` tokens that parts no call from its result, starting at a turn boundary when
-    one fits. At least the last complete group is kept, whatever its size.
+    Kept are: the messages that opened the current user turn, system messages, messages marked ``hint`` or ``pinned``
+    (with the call or result that belongs to them), and the longest contiguous tail of at most ``reserve`` tokens that
+    parts no call from its result, starting at a turn boundary when one fits. At least the last complete group is kept,
+    whatever its size.
 
     Args:
         entries: ``(message, marks)`` in order.
@@ -96,7 +97,8 @@ def cut(entries: Sequence[Entry], costs: Sequence[int], reserve: int) -> Cut:
         return Cut()
     start = _tail_start(entries, costs, reserve)
     pinned = _affordable(turn_opening(entries), costs, reserve)
-    kept = set(pinned) | set(range(start, count)) | {i for i in range(start) if _stays(*entries[i])}
+    standing = _with_partners({i for i in range(start) if _stays(*entries[i])}, messages)
+    kept = standing.union(pinned, range(start, count))
     fold = [i for i in range(count) if i not in kept]
     inside = bool(pinned) and any(i > pinned[-1] for i in fold)
     return Cut(fold, sorted(kept), pinned, inside)
@@ -110,8 +112,22 @@ def bare_cut(entries: Sequence[Entry], *, standing: bool) -> Cut:
     """
     pinned = turn_opening(entries)[-1:]
     kept = {i for i, (message, marks) in enumerate(entries) if HINT in marks or (standing and _stays(message, marks))}
+    kept = _with_partners(kept, [message for message, _ in entries])
     fold = [i for i in range(len(entries)) if i not in kept and i not in pinned]
     return Cut(fold, sorted(kept.union(pinned)), pinned, bool(pinned) and any(i > pinned[-1] for i in fold))
+
+
+def _with_partners(kept: set[int], messages: Sequence["Msg"]) -> set[int]:
+    """Add to kept messages those that hold their calls or results."""
+    if not any(any(calls_of(messages[i])) or any(results_of(messages[i])) for i in kept):
+        return kept
+    partners = pairs(messages)
+    grown = set(kept)
+    while True:
+        more = {i for pair in partners if not grown.isdisjoint(pair) for i in pair} - grown
+        if not more:
+            return grown
+        grown |= more
 
 
 def _tail_start(entries: Sequence[Entry], costs: Sequence[int], reserve: int) -> int:
@@ -150,8 +166,8 @@ def _affordable(opening: list[int], costs: Sequence[int], reserve: int) -> list[
 
 
 def _stays(message: "Msg", marks: list[str]) -> bool:
-    """Standing instructions and AgentScope's own hints are never folded; recalled text is dropped with the fold."""
-    if HINT in marks:
+    """Standing instructions, hints and what is marked ``pinned`` are not folded; recalled text goes with the fold."""
+    if HINT in marks or PINNED in marks:
         return True
     return message.role == "system" and RECALL not in marks and not any(True for _ in results_of(message))
 

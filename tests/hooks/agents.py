@@ -1,5 +1,7 @@
 """Real agents on a stage: small windows, scripted models, and what was sent of each request counted and checked."""
 
+import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,20 @@ Go on.
 def checkpoint(goal: str = "Finish the work.", facts: str = "(none)") -> str:
     """What a good summariser answers."""
     return CHECKPOINT.format(goal=goal, facts=facts)
+
+
+class Held:
+    """An answer that is given only after ``go`` is set; ``asked`` says that the model has been asked."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.asked = asyncio.Event()
+        self.go = asyncio.Event()
+
+    async def __call__(self, request: Request) -> Any:
+        self.asked.set()
+        await self.go.wait()
+        return self.answer
 
 
 class ByteCounter:
@@ -112,8 +128,6 @@ def media_of(message: Mapping[str, Any]) -> int:
 
 def sent_tokens(request: Request, counter: TextCounter, media_tokens: int = 1_600) -> int:
     """The size of a request: its texts and schemas by the counter, 4 tokens for each message, a price for media."""
-    import json
-
     total = counter.count_text(json.dumps(request.tools, ensure_ascii=False)) if request.tools else 0
     for message in request.messages:
         total += counter.count_text("\n".join(filter(None, parts_of(message)))) + 4
