@@ -146,7 +146,7 @@ class ExcerptReader:
 
         if entry.size > SMALL_FILE:
             try:
-                with self._vault.storage.opened(entry.path) as (descriptor, _):
+                with self._vault.storage.opened(entry.path) as (descriptor, _, _):
                     return os.pread(descriptor, stop - begin, begin)
             except (ReMeError, OSError):
                 return None

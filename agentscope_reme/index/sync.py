@@ -160,7 +160,7 @@ class Sync:
             return
         checked = time.time_ns()
         try:
-            with self._vault.storage.opened(path) as (descriptor, status):
+            with self._vault.storage.opened(path) as (descriptor, status, _):
                 if status.st_size > MAX_FILE_BYTES:
                     self._fail(path, _too_large(status.st_size), counts)
                     return

@@ -177,7 +177,7 @@ class Journal:
     def lines(self, *, expand: bool = False) -> Iterator[JournalLine]:
         """The lines one after the other, without holding the file. Lines that cannot be read are passed over."""
         try:
-            with self._storage.opened(self.path) as (descriptor, status):
+            with self._storage.opened(self.path) as (descriptor, status, _):
                 for number, raw in enumerate(_raw_lines(descriptor, status.st_size), start=1):
                     if line := _parse(raw, number):
                         yield self._expanded(line) if expand else line
@@ -189,7 +189,7 @@ class Journal:
         if count <= 0:
             return []
         try:
-            with self._storage.opened(self.path) as (descriptor, status), self._mutex:
+            with self._storage.opened(self.path) as (descriptor, status, _), self._mutex:
                 self._scan_open(descriptor, status)
                 raws = _last_lines(descriptor, status.st_size, count + self._known.bad + 1)
                 first = self._known.lines + (1 if self._known.rest else 0) - len(raws) + 1
@@ -229,7 +229,7 @@ class Journal:
     def _scan(self) -> bool:
         """Learn what the file holds beyond what is known; False when there is no file."""
         try:
-            with self._storage.opened(self.path) as (descriptor, status):
+            with self._storage.opened(self.path) as (descriptor, status, _):
                 self._scan_open(descriptor, status)
         except NoteNotFound:
             self._known = _Known()

@@ -67,7 +67,7 @@ def kind_of(sample: bytes, *, whole: bool = True) -> Kind:
     utf8 = _decodes(sample, "utf-8", whole)
     if media_type and not (utf8 and media_type == "image/bmp"):
         return Kind("binary", exact=False, media_type=media_type)
-    for encoding in ("utf-16-le", "utf-16-be"):
+    for encoding in ("utf-16-le", "utf-16-be") if b"\x00" in sample[:4096] else ():
         if _looks_utf16(sample, encoding) and _decodes(sample, encoding, whole):
             return Kind(encoding, exact=False)
     if _control_share(sample) > (0.3 if utf8 else 0.05):  # random bytes have 0.09

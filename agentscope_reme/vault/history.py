@@ -253,7 +253,7 @@ class History:
         import os
 
         try:
-            with self._storage.opened(LOG) as (descriptor, status):
+            with self._storage.opened(LOG) as (descriptor, status, _):
                 os.lseek(descriptor, max(0, status.st_size - 16_384), os.SEEK_SET)
                 lines = os.read(descriptor, 16_384).split(b"\n")
         except NoteNotFound:
@@ -318,4 +318,4 @@ def _is_after(time: str, limit: datetime) -> bool:
 
 
 def _object_path(digest: str) -> str:
-    return f"{OBJECTS}/{digest[:2]}/{digest}.zst"
+    return f"{OBJECTS}/{digest}.zst"

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from ..errors import NoteError
 from .encoding import kind_of
-from .storage import Storage, read_all
+from .opening import read_all
+from .storage import Storage
 
 MAX_IMAGE_BYTES = 5 * 1024 * 1024  # what common model APIs accept for one picture
 _SHOWN = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -23,7 +24,7 @@ class NoteImage:
 
 def read_image(storage: Storage, path: str, max_bytes: int) -> NoteImage:
     """See :meth:`Vault.read_image`."""
-    with storage.opened(path) as (descriptor, status):
+    with storage.opened(path) as (descriptor, status, real):
         if status.st_size > max_bytes:
             raise NoteError(f"{path} has {status.st_size:,} bytes, more than the {max_bytes:,} that can be shown", path)
         data = read_all(descriptor, status.st_size)
@@ -31,4 +32,4 @@ def read_image(storage: Storage, path: str, max_bytes: int) -> NoteImage:
     if media_type not in _SHOWN:
         known = f"it is {media_type}" if media_type else "its bytes are not those of one"
         raise NoteError(f"{path} is not a PNG, JPEG, GIF or WebP picture ({known})", path)
-    return NoteImage(path, media_type, base64.b64encode(data).decode("ascii"), len(data))
+    return NoteImage(real, media_type, base64.b64encode(data).decode("ascii"), len(data))

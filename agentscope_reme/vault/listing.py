@@ -45,7 +45,7 @@ def status_of(storage: Storage, path: str, zone: tzinfo | None) -> NoteStat:
     if not modes.S_ISREG(status.st_mode):
         return _entry(shown, status, zone)
     hasher, sample = hashlib.sha256(), b""
-    with storage.opened(shown) as (descriptor, status):
+    with storage.opened(shown) as (descriptor, status, _):
         while block := os.read(descriptor, 1 << 20):
             sample = sample or block
             hasher.update(block)

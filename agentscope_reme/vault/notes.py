@@ -78,22 +78,21 @@ class Vault(Files):
         *,
         column: int = 0,
     ) -> NotePage:
-        real = self.real_path(path)
         bound = self.read_max_bytes if max_bytes is None else max_bytes
-        with self.storage.opened(real) as (descriptor, status):
+        with self.storage.opened(path) as (descriptor, status, real):
             own = is_stored_text(real)
             return read_page(descriptor, status.st_size, real, start_line, end_line, bound, column, own_text=own)
 
     def read_bytes(self, path: str) -> bytes:
         """All bytes of a file of the vault; blocking."""
-        return self.storage.read(self.real_path(path))
+        return self.storage.read(path)
 
     async def read_image(self, path: str, max_bytes: int = MAX_IMAGE_BYTES) -> NoteImage:
         """A PNG, JPEG, GIF or WebP picture as base64. NoteError when it is none, or larger than ``max_bytes``."""
         return await asyncio.to_thread(self.read_image_sync, path, max_bytes)
 
     def read_image_sync(self, path: str, max_bytes: int = MAX_IMAGE_BYTES) -> NoteImage:
-        return read_image(self.storage, self.real_path(path), max_bytes)
+        return read_image(self.storage, path, max_bytes)
 
     async def stat(self, path: str) -> NoteStat:
         """Size, time and version of a file, or size and time of a folder."""

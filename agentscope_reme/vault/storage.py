@@ -16,14 +16,16 @@ from pathlib import Path
 from typing import Final, Literal
 
 from ..errors import NoteChanged, NoteError, NoteExists, NoteNotFound, PathError
-from .layout import METADATA, TEMP_PREFIX, iter_files
+from .layout import DIALOG, HISTORY, METADATA, TEMP_PREFIX, TOOL_RESULT, iter_files
 from .lock import VaultLock
+from .opening import Opened, opened, read_all
 from .paths import Folder, Place, locate, parse_path, refuse_twin, unportable
 from .refusals import refusal
 
 log = logging.getLogger(__name__)
 
 VERSION_LENGTH = 16
+_OURS = tuple(tuple(folder.split("/")) for folder in (TOOL_RESULT, DIALOG))
 
 
 class _Any(Enum):
@@ -71,30 +73,16 @@ class Storage:
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def opened(self, path: str) -> Iterator[tuple[int, os.stat_result]]:
-        """A regular file, open for reading: its descriptor and status. NoteNotFound when there is none."""
-        names = parse_path(path)
-        try:
-            with locate(self.root, names) as place:
-                descriptor = place.folder.open(place.name, os.O_RDONLY)
-        except OSError as error:
-            raise refusal(error, path, reading=True) from error
-        try:
-            status = os.fstat(descriptor)
-            if modes.S_ISDIR(status.st_mode):
-                raise NoteNotFound(f"{path} is a folder, not a file; list it instead", path)
-            if not modes.S_ISREG(status.st_mode):
-                raise NoteNotFound(f"{path} is not a regular file", path)
-            yield descriptor, status
-        except OSError as error:
-            raise refusal(error, path, reading=True) from error
-        finally:
-            os.close(descriptor)
+    def opened(self, path: str) -> AbstractContextManager[Opened]:
+        """A regular file, open for reading: descriptor, status, and its path without links.
+
+        NoteNotFound when there is none, PathError when it may not be used.
+        """
+        return opened(self.root, path)
 
     def read(self, path: str) -> bytes:
         """All bytes of a file."""
-        with self.opened(path) as (descriptor, status):
+        with opened(self.root, path) as (descriptor, status, _):
             return read_all(descriptor, status.st_size)
 
     def read_if_any(self, path: str) -> bytes | None:
@@ -130,7 +118,8 @@ class Storage:
             if status is None:
                 if problem := unportable((place.name,)):
                     raise PathError(problem)
-                refuse_twin(place.folder, place.name, beside.rsplit("/", 1)[-1])
+                if not _is_ours(place.folder):
+                    refuse_twin(place.folder, place.name, beside.rsplit("/", 1)[-1])
             elif not modes.S_ISREG(status.st_mode):
                 raise NoteError(f"{path} is not a file; nothing was changed", path)
             elif not status.st_mode & 0o222:
@@ -255,14 +244,6 @@ class Storage:
         self._swept.add(folder.names)
 
 
-def read_all(descriptor: int, size: int) -> bytes:
-    """The bytes of an open file, also when it grows meanwhile."""
-    parts: list[bytes] = []
-    while chunk := os.read(descriptor, max(size + 1, 65_536) if not parts else 1 << 20):
-        parts.append(chunk)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
 @contextmanager
 def _explained(path: str) -> Iterator[None]:
     try:
@@ -342,8 +323,14 @@ def _publish_new(place: Place, temporary: str, path: str) -> None:
     _discard(place.folder, temporary)
 
 
+def _is_ours(folder: Folder) -> bool:
+    """Whether the names in a folder are made here, from hashes and ids, so that none differ only in case."""
+    return folder.names[:1] in ((HISTORY,), (METADATA,)) or folder.names[:2] in _OURS
+
+
 def _make_folder(here: Folder, name: str) -> None:
-    refuse_twin(here, name)
+    if not _is_ours(here):
+        refuse_twin(here, name)
     if problem := unportable((name,)):
         raise PathError(problem)
     with suppress(FileExistsError):

@@ -1,0 +1,99 @@
+"""Opening a file of the vault for reading, and nothing outside it."""
+
+import os
+import stat as modes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import NoteNotFound, PathError
+from .paths import locate, parse_path, unportable
+from .refusals import refusal
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_DESCRIPTORS = "/proc/self/fd/"
+
+
+class Opened(NamedTuple):
+    """An open regular file; ``path`` is vault-relative, links resolved and names as the disk has them."""
+
+    descriptor: int
+    status: os.stat_result
+    path: str
+
+
+@contextmanager
+def opened(root: Path, path: str) -> Iterator[Opened]:
+    """A regular file, open for reading. NoteNotFound when there is none, PathError when it may not be used."""
+    names = parse_path(path)
+    if os.name == "nt" and (problem := unportable(names)):
+        raise PathError(problem)
+    try:
+        descriptor, real = _open(root, names)
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and (problem := unportable(names)):
+            raise PathError(problem) from error
+        raise refusal(error, path, reading=True) from error
+    try:
+        status = os.fstat(descriptor)
+        if modes.S_ISDIR(status.st_mode):
+            raise NoteNotFound(f"{path} is a folder, not a file; list it instead", path)
+        if not modes.S_ISREG(status.st_mode):
+            raise NoteNotFound(f"{path} is not a regular file", path)
+        yield Opened(descriptor, status, real)
+    except OSError as error:
+        raise refusal(error, path, reading=True) from error
+    finally:
+        os.close(descriptor)
+
+
+def read_all(descriptor: int, size: int) -> bytes:
+    """The bytes of an open file, also when it grows meanwhile."""
+    wanted = size + 1
+    parts = [os.read(descriptor, wanted)]
+    while len(parts[-1]) == wanted:
+        wanted = 1 << 20
+        parts.append(os.read(descriptor, wanted))
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _open(root: Path, names: tuple[str, ...]) -> tuple[int, str]:
+    path = "/".join(names)
+    descriptor = _open_at_once(str(root), path)
+    if descriptor is not None:
+        return descriptor, path
+    with locate(root, names) as place:
+        return place.folder.open(place.name, os.O_RDONLY), place.path
+
+
+def _open_at_once(root: str, path: str) -> int | None:
+    """Open by the whole path, then ask the system which file that was: it is the one only if no link was followed.
+
+    A quarter of the calls of a walk. Where the system cannot tell, or says another name, the walk decides.
+    """
+    if not _can_tell():
+        return None
+    try:
+        descriptor = os.open(f"{root}/{path}", _FLAGS)
+    except OSError:
+        return None
+    try:
+        if os.readlink(f"{_DESCRIPTORS}{descriptor}") == f"{_real(root)}/{path}":
+            return descriptor
+    except OSError:
+        pass
+    os.close(descriptor)
+    return None
+
+
+@lru_cache(maxsize=1)
+def _can_tell() -> bool:
+    return os.path.isdir(_DESCRIPTORS)
+
+
+@lru_cache(maxsize=64)
+def _real(root: str) -> str:
+    """The root without links. If it is another by now, names do not match, and the walk decides."""
+    return os.path.realpath(root)
