@@ -15,7 +15,7 @@ from .passages import LONGEST_UNIT, Lines, Passage, divided
 from .plain_passages import read_json, read_lines, read_table, read_text, read_yaml
 
 Kind = Literal["note", "journal", "resource"]
-MARKDOWN = frozenset((".md", ".markdown"))
+MARKDOWN = (".md", ".markdown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def read_document(
     ``path`` is vault-relative; ``chunk_chars`` in characters. ``first_line`` numbers the lines of a piece of a file
     that is read by lines (what was appended to a journal).
     """
-    if PurePosixPath(path).suffix.lower() in MARKDOWN:
+    if path.lower().endswith(MARKDOWN):
         return _read_markdown(path, text, chunk_chars, embed_toc)
     return _read_other(path, text, chunk_chars, embed_toc, first_line)
 

@@ -14,10 +14,10 @@ Grain = Literal["day", "week", "month", "year", "range"]
 # A yearless month or day may belong to the year before or after that of the day it is compared with (turn of the year).
 _YEARS_AROUND = (-1, 0, 1)
 
-# Every alternative starts at a digit, a Chinese numeral or a month's name, so that plain prose is passed over quickly.
+# The look-ahead before the alternatives passes over prose quickly.
 # "/" is read month first and "." and "-" day first when both readings are possible (US and European habit).
 _NUMERIC = re.compile(
-    rf"""
+    rf"""(?=[\d〇零一二三四五六七八九十])(?:
       (?<![\d.A-Za-z])(?P<iy>\d{{4}})(?P<isep>[-/.])(?P<im>\d{{1,2}})(?P=isep)(?P<id>\d{{1,2}})(?!\d)
     | (?<![\d.A-Za-z])(?P<sy>\d{{4}})\ (?P<sm>\d{{2}})\ (?P<sd>\d{{2}})(?!\d)
     | (?<![\w.-])(?P<cy>(?:19|20)\d\d)(?P<cm>0[1-9]|1[0-2])(?P<cd>0[1-9]|[12]\d|3[01])(?!\w)
@@ -27,23 +27,23 @@ _NUMERIC = re.compile(
         (?:(?P<hm>{SMALL_NUMBER})\ ?月\ ?(?:份|(?P<hp>[初底末]|[上中下]旬)|(?P<hd>{SMALL_NUMBER})\ ?[日号]?)?)?
     | (?<![\d一二三四五六七八九十])(?P<km>{SMALL_NUMBER})\ ?月\ ?
         (?:份|(?P<kp>[初底末]|[上中下]旬)|(?P<kd>{SMALL_NUMBER})\ ?[日号]|(?P<kn>\d{{1,2}})(?!\d))?
-    """,
+    )""",
     re.VERBOSE,
 )
 _NAMED = re.compile(
-    rf"""
-      (?<![\w.])(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?[ ]+(?:of[ ]+)?(?P<m1>{MONTH_NAMES})\b\.?
+    rf"""(?<!\w)(?=[\djfmasond])(?:
+      (?<!\.)(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?[ ]+(?:of[ ]+)?(?P<m1>{MONTH_NAMES})\b\.?
           (?:,?[ ]+(?:of[ ]+)?(?P<y1>\d{{4}})(?!\d))?
-    | (?<![\w-])(?P<m2>{MONTH_NAMES})\b\.?(?:
+    | (?<!-)(?P<m2>{MONTH_NAMES})\b\.?(?:
           [ ]+(?:the[ ]+)?(?P<d2>\d{{1,2}})(?P<o2>st|nd|rd|th)?(?![\d:%]|[.,]\d)
             (?:,?[ ]+(?:of[ ]+)?(?P<y2>\d{{4}})(?!\d))?
         | ,?[ ]+(?:of[ ]+)?(?P<y3>\d{{4}})(?!\d)
         | (?![\w-])
       )
-    """,
+    )""",
     re.VERBOSE | re.IGNORECASE,
 )
-_YEAR = re.compile(r"(?<![\w.,/$€£¥-])(?:19[5-9]\d|20\d\d)(?![\w%/-]|[.,]\d)")
+_YEAR = re.compile(r"(?=[12])(?<![\w.,/$€£¥-])(?:19[5-9]\d|20\d\d)(?![\w%/-]|[.,]\d)")
 _MIGHT_BE_NUMERIC = re.compile(r"\d{4}|\d{1,2}[-/.]\d|[年月]")
 _DIGIT_OR_CHINESE_DATE = re.compile(r"[\d年月]")
 _BEFORE_MONTH = re.compile(

@@ -110,7 +110,7 @@ class _Reader:
             return
         text = self._lines.text
         if block.kind == "item":
-            self._add_item(self._passage(*span))
+            self._items.append(self._passage(*span, speaker=speaker_of(text[span[0] : span[1]], self._names)))
             return
         self.close_items()
         if block.kind == "table":
@@ -131,27 +131,21 @@ class _Reader:
             for item in items
         ]
         for begin, end in grouped(sizes, _SHORT_ITEMS):
-            self.passages.extend(
-                divided(self._lines.text, replace(items[begin], stop=items[end - 1].stop), self._limit)
-            )
+            item = items[begin] if end - begin == 1 else replace(items[begin], stop=items[end - 1].stop)
+            self.passages.extend(divided(self._lines.text, item, self._limit))
 
-    def _passage(self, start: int, stop: int) -> Passage:
-        return Passage(start, stop, self.path, self._section, self._section_start)
-
-    def _add_item(self, passage: Passage) -> None:
-        speaker = speaker_of(self._lines.text[passage.start : passage.stop], self._names)
-        self._items.append(replace(passage, speaker=speaker) if speaker else passage)
+    def _passage(self, start: int, stop: int, context: str = "", speaker: str = "") -> Passage:
+        return Passage(start, stop, self.path, self._section, self._section_start, context, speaker)
 
     def _turns(self, block: Block) -> Iterator[Passage]:
         """A paragraph, or its turns when it is several people's talk line by line."""
-        rows = self._lines.rows[block.begin : block.end]
+        lines = self._lines
+        rows = lines.rows[block.begin : block.end]
         starts = turn_rows(rows, self._names) if block.kind == "paragraph" and len(rows) > 1 else []
-        cuts = sorted({0, *starts, len(rows)})
-        for begin, end in pairwise(cuts):
-            span = self._lines.span(block.begin + begin, block.begin + end)
+        for begin, end in pairwise(sorted({0, *starts, len(rows)})):
+            span = lines.span(block.begin + begin, block.begin + end)
             if span:
-                speaker = speaker_of(self._lines.text[span[0] : span[1]], self._names)
-                yield replace(self._passage(*span), speaker=speaker)
+                yield self._passage(*span, speaker=speaker_of(lines.text[span[0] : span[1]], self._names))
 
     def _table(self, block: Block) -> list[Passage]:
         """Rows a few at a time; each piece but the first has the heading rows as its context."""
@@ -166,8 +160,7 @@ class _Reader:
             span = lines.span(block.begin + begin, block.begin + end)
             if span is None:
                 continue
-            passage = replace(self._passage(*span), context="" if begin == 0 else header)
-            pieces = divided(lines.text, replace(passage, context=""), self._limit)
+            pieces = divided(lines.text, self._passage(*span), self._limit)
             parts.extend(
                 replace(piece, context=header if begin or number else "") for number, piece in enumerate(pieces)
             )

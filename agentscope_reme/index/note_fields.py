@@ -2,7 +2,6 @@
 
 import re
 from datetime import date
-from pathlib import PurePosixPath
 from typing import Any
 
 from ..models import FileFrontMatter
@@ -22,7 +21,13 @@ def title_of(path: str, front: FileFrontMatter, first_heading: str) -> str:
     for key in ("title", "name"):
         if title := text_of(front.data.get(key)).strip():
             return title
-    return first_heading or PurePosixPath(path).stem
+    return first_heading or stem_of(path)
+
+
+def stem_of(path: str) -> str:
+    """The file's name without its suffix."""
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[0] or name
 
 
 def date_of(path: str, front: FileFrontMatter) -> str:
@@ -36,7 +41,9 @@ def date_of(path: str, front: FileFrontMatter) -> str:
 
 def path_date(path: str) -> str:
     """The day named by a folder or by the file, in any notation, the innermost first; "" without one."""
-    for part in reversed(PurePosixPath(path).with_suffix("").parts):
+    for part in reversed(path.split("/")):
+        if not any(char.isdigit() for char in part):
+            continue
         days = [mention.first for mention in find_dates(part) if mention.grain == "day" and mention.first]
         if days:
             return days[-1]
@@ -54,14 +61,16 @@ def aliases_of(front: FileFrontMatter) -> tuple[str, ...]:
     """``aliases`` and ``alias`` of the front matter, a list or one text."""
     from ..vault.frontmatter import text_list
 
-    return tuple(dict.fromkeys((*text_list(front, "aliases"), *text_list(front, "alias"))))
+    return tuple(
+        dict.fromkeys(text for key in ("aliases", "alias") if key in front.data for text in text_list(front, key))
+    )
 
 
 def tags_of(front: FileFrontMatter, prose: list[str]) -> tuple[str, ...]:
     """Tags of the front matter, then ``#tags`` in the text, without their ``#``."""
     from ..vault.frontmatter import text_list
 
-    tags = dict.fromkeys((*text_list(front, "tags"), *text_list(front, "tag")))
+    tags = dict.fromkeys(text for key in ("tags", "tag") if key in front.data for text in text_list(front, key))
     for text in prose:
         if "#" in text:
             tags.update(dict.fromkeys(match.group(1).rstrip("/-") for match in _INLINE_TAG.finditer(text)))

@@ -15,23 +15,39 @@ COUNT_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "
 MONTH_STARTS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
-_TIME_WORDS = re.compile(
+_ENGLISH_TIME = re.compile(
     rf"\b(?:yesterday|today|tonight|tomorrow|ago|{WEEKDAY_NAMES}s?"
     r"|(?:last|next|this|past|previous|the other|following|every)\s+(?:\w+\s+)?"
     r"(?:night|evening|morning|day|week|weekend|month|year|spring|summer|autumn|fall|winter)s?"
     r"|(?:few|couple(?: of)?|several|\d+|two|three|four|five|six|seven)\s+(?:day|week|month|year)s?"
-    r"|january|february|april|june|july|august|september|october|november|december|(?:19|20)\d\d)\b"
-    r"|\b(?:in|on|since|until|by|this|last|next|early|late|mid)[\s-]+(?:may|march)\b|\b(?:May|March)\s+\d"
-    r"|\d{1,2}[:：]\d\d|\d{1,2}[/-]\d{1,2}[/-]\d{2,4}"
-    r"|昨[天日晚]|今[天日晚早]|明[天日晚早]|前天|后天|[上下本这]个?(?:周|月|星期|礼拜)|[去今明前后]年|周[一二三四五六日末]|星期[一二三四五六日天]"
-    r"|\d\s?[年月日号]|[一二三四五六七八九十]月|[天周月年]前|刚才|最近",
+    r"|january|february|april|june|july|august|september|october|november|december"
+    r"|(?:in|on|since|until|by|this|last|next|early|late|mid)[\s-]+(?:may|march))\b",
     re.IGNORECASE,
 )
+# What any match of it holds: looking for these first spares most texts the expression.
+_HINT_WORDS = """
+day night evening morning week month year ago tomorrow spring summer autumn fall winter january february march april may
+june july august september october november december
+"""
+_ENGLISH_HINTS = tuple(_HINT_WORDS.split())
+_CHINESE_TIME = re.compile(
+    r"[昨今明][天日晚早]|[前后]天|[上下本这]个?(?:周|月|星期|礼拜)|[去今明前后]年|周[一二三四五六日末]|星期[一二三四五六日天]"
+    r"|[一二三四五六七八九十]月|[天周月年]前|刚才|最近"
+)
+_NUMERIC_TIME = re.compile(
+    r"(?=\d)(?:(?<!\w)(?:19|20)\d\d(?!\w)|\d{1,2}[:：]\d\d|\d{1,2}[/-]\d{1,2}[/-]\d{2,4}|\d{1,2}\s?[年月日号])"
+)
+_CAPITAL_MONTH = re.compile(r"\b(?:May|March)\s\d")
 
 
 def has_time_words(text: str) -> bool:
     """Whether a text names a time ("yesterday", "last week", a weekday, a month, a year, "昨天")."""
-    return _TIME_WORDS.search(text) is not None
+    lower = text.lower()
+    if any(hint in lower for hint in _ENGLISH_HINTS) and (_ENGLISH_TIME.search(text) or _CAPITAL_MONTH.search(text)):
+        return True
+    if not text.isascii() and _CHINESE_TIME.search(text):
+        return True
+    return _NUMERIC_TIME.search(text) is not None
 
 
 def month_number(name: str) -> int:
