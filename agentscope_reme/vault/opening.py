@@ -51,7 +51,7 @@ def opened(root: Path, path: str) -> Iterator[Opened]:
 
 def read_all(descriptor: int, size: int) -> bytes:
     """The bytes of an open file, also when it grows meanwhile."""
-    wanted = size + 1
+    wanted = min(size + 1, 1 << 30)  # one call gives no more than 2 GiB
     parts = [os.read(descriptor, wanted)]
     while len(parts[-1]) == wanted:
         wanted = 1 << 20
