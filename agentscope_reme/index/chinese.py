@@ -1,6 +1,7 @@
 """Chinese, Japanese, Korean and other scripts without spaces: runs of characters and what becomes of them."""
 
 import hashlib
+import re
 import threading
 from functools import cached_property
 from pathlib import Path
@@ -11,11 +12,22 @@ KANA = "\u3041-\u3096\u309d\u309e\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
 HANGUL = "\u1100-\u11ff\uac00-\ud7af"
 THAI_LAO_BURMESE_KHMER = "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ebd\u0ec0-\u0ecd\u1000-\u103f\u1050-\u108f\u1780-\u17d3"
 
-# Characters that mostly build grammar. A bigram that holds one says little about what is asked for.
-FUNCTION_CHARS = frozenset(
-    "的了是在吗呢吧啊呀哪什么怎谁我你他她它们这那个和与或把被就都也还很有没不对从到为着过给让请些几多少"
-)
+# Characters that build grammar. One of the first kind makes a pair say nothing about what is asked for ("的猫"); those
+# of the second kind are parts of words, too ("过敏", "现在"), and say nothing only among themselves ("有多").
+_PARTICLES = frozenset("的了吗呢吧啊呀么是我你您他她它们这那哪谁什怎")
+FUNCTION_CHARS = _PARTICLES | frozenset("在和与或把被就都也还很有没不对从到为着过给让请些几多少一个")
+_CONTENT_WORDS = frozenset(("了解", "目的", "的确", "的士", "自我", "他人"))
+_ANY_HAN = re.compile(f"[{HAN}]")
 _MOST_RUN = 100_000
+
+
+def carries_content(term: str) -> bool:
+    """Whether a Chinese term, a pair of characters or a word, says what is asked for and is not mere grammar."""
+    if term in _CONTENT_WORDS:
+        return True
+    if len(term) <= 2 and not _PARTICLES.isdisjoint(term):
+        return False
+    return not FUNCTION_CHARS.issuperset(term)
 
 
 class Bigrams:
@@ -65,10 +77,10 @@ class JiebaWords:
                 self._jieba = _load_jieba(self._user_dict)
 
     def cut(self, run: str) -> list[str]:
-        """Terms of a run. Without jieba these are bigrams."""
+        """Terms of a run. Without jieba, and where there is no Chinese, these are pairs of characters."""
         if self._jieba is None:
             self.load()
-        if self._jieba is False:
+        if self._jieba is False or not _ANY_HAN.search(run):
             return Bigrams().cut(run)
         words: list[str] = []
         for begin in range(0, len(run), _MOST_RUN):

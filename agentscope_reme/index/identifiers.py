@@ -140,7 +140,11 @@ def _collect_plain(word: str, parts: dict[str, None]) -> None:
 
 
 def _join_neighbours(segments: list[str], pieces: dict[str, None]) -> None:
-    """``user``, ``name`` also as ``username``: people write such words both ways."""
+    """``user``, ``name`` also as ``username``, ``138-0013-8000`` also without its hyphens: people write both ways."""
+    if all(segment.isdigit() for segment in segments):
+        if len(segments) > 2 and sum(map(len, segments)) <= 24:
+            pieces["".join(segments)] = None
+        return
     for left, right in pairwise(segments):
         if len(left) + len(right) <= 24 and not (left.isdigit() and right.isdigit()):
             pieces[(left + right).casefold()] = None

@@ -82,10 +82,12 @@ class _Reader:
         self._section = 0
         self._section_start = -1
         self._items: list[Passage] = []
+        self._header = ""
 
     def open_section(self, block: Block, *, empty: bool) -> None:
         """Begin the section of a heading; one without content, or too long to repeat, is a passage of its own."""
         self.close_items()
+        self._header = ""
         rows = self._lines.rows[block.begin : block.end]
         while rows and not rows[-1].strip():
             rows.pop()
@@ -114,8 +116,16 @@ class _Reader:
             return
         self.close_items()
         if block.kind == "table":
-            self.passages.extend(self._table(block))
-        elif block.kind == "code":
+            self._header = "\n".join(row.strip() for row in self._lines.rows[block.begin : block.begin + 2])
+            self._header = self._header[:_LONGEST_HEADER]
+            self.passages.extend(self._table(block, 2))
+            return
+        if self._header and text[span[0] : span[1]].lstrip().startswith("|"):
+            # Rows after a blank line are no part of the table to Markdown, and still are to people.
+            self.passages.extend(self._table(block, 0))
+            return
+        self._header = ""
+        if block.kind == "code":
             self.passages.extend(divided(text, self._passage(*span), min(self._limit, LONGEST_ROWS)))
         elif block.kind != "html" or not _MARKER.fullmatch(text, *span):
             for passage in self._turns(block):
@@ -147,21 +157,19 @@ class _Reader:
             if span:
                 yield self._passage(*span, speaker=speaker_of(lines.text[span[0] : span[1]], self._names))
 
-    def _table(self, block: Block) -> list[Passage]:
-        """Rows a few at a time; each piece but the first has the heading rows as its context."""
+    def _table(self, block: Block, heads: int) -> list[Passage]:
+        """Rows a few at a time; each piece that does not begin with the ``heads`` rows has them as its context."""
         lines = self._lines
-        header = "\n".join(row.strip() for row in lines.rows[block.begin : block.begin + 2])[:_LONGEST_HEADER]
         sizes = [len(row) + 1 for row in lines.rows[block.begin : block.end]]
-        if len(sizes) > 2:
+        if heads and len(sizes) > heads:
             # The heading rows stay with the first row below them.
-            sizes[:3] = [0, 0, sum(sizes[:3])]
+            sizes[: heads + 1] = [*[0] * heads, sum(sizes[: heads + 1])]
         parts: list[Passage] = []
         for begin, end in grouped(sizes, min(self._limit, LONGEST_ROWS)):
             span = lines.span(block.begin + begin, block.begin + end)
             if span is None:
                 continue
-            pieces = divided(lines.text, self._passage(*span), self._limit)
-            parts.extend(
-                replace(piece, context=header if begin or number else "") for number, piece in enumerate(pieces)
-            )
+            headed = heads > 0 and begin == 0
+            for number, piece in enumerate(divided(lines.text, self._passage(*span), self._limit)):
+                parts.append(piece if headed and number == 0 else replace(piece, context=self._header))
         return marked(parts)

@@ -7,7 +7,7 @@ from datetime import date
 from itertools import pairwise
 from typing import Protocol
 
-from .chinese import FUNCTION_CHARS
+from .chinese import FUNCTION_CHARS, carries_content
 from .dates import DateMention, asks_when, find_dates
 from .identifiers import Compound, plain_or_same
 from .words import emoji_of, every_word, is_run, normalised, pieces, segments, words_of
@@ -124,7 +124,7 @@ def _add_piece(parts: _Parts, piece: str, tokenizer: QueryTokenizer) -> None:
 def _add_run(parts: _Parts, run: str, tokenizer: QueryTokenizer) -> None:
     parts.runs.append(run)
     for term in tokenizer.cut(run):
-        if any(char in FUNCTION_CHARS for char in term):
+        if not carries_content(term):
             parts.weigh(term, 1.0)
             continue
         if len(term) == 1:

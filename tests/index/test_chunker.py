@@ -156,6 +156,15 @@ def test_a_table_right_below_its_caption_is_a_table() -> None:
     assert all("| a | b |" in unit.context for unit in document.units[2:])
 
 
+def test_rows_after_a_blank_line_keep_the_header() -> None:
+    document = note("| name | age |\n|---|---|\n| ann | 1 |\n\n| bob | 2 |\n\n| eve | 3 |\n\nafter | all\n")
+    assert [(unit.text, unit.context) for unit in document.units][1:] == [
+        ("| bob | 2 |", "| name | age |\n|---|---|"),
+        ("| eve | 3 |", "| name | age |\n|---|---|"),
+        ("after | all", ""),
+    ]
+
+
 def test_a_long_line_is_split_at_sentence_ends() -> None:
     text = "这是第一句话，讲的是天气。" * 400
     document = note(text)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from contextlib import redirect_stderr, redirect_stdout
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,7 @@ def test_an_identifier_finds_its_own_text_before_its_likes(identifier: str) -> N
         ("Users", "C:\\Users\\ann"),
         ("8443", "8443/tcp"),
         ("C", "C++"),
+        ("13800138000", "138-0013-8000"),
     ],
 )
 def test_parts_find_an_identifier(part: str, whole: str) -> None:
@@ -201,6 +203,49 @@ def test_other_scripts_are_found(query: str, text: str) -> None:
 def test_an_emoji_is_a_term_whatever_its_skin_and_style() -> None:
     assert terms("sea🎉🎉 👍🏽 ❤️ 👨‍👩‍👧 🇺🇸") == ["sea", "🎉", "🎉", "👍", "❤", "👨‍👩‍👧", "🇺🇸"]
     assert shared("👍", "great 👍🏿") == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "content"),
+    [
+        ("我的生日是哪天", {"生日"}),
+        ("我对什么过敏", {"过敏"}),
+        ("现在的路由器密码", {"现在", "路由", "由器", "器密", "密码"}),
+        ("目的是什么", {"目的"}),
+        ("我的猫", {"猫"}),
+        ("有多少个", {"有", "多", "少", "个"}),
+    ],
+)
+def test_content_words_of_a_chinese_question_are_without_its_grammar(query: str, content: set[str]) -> None:
+    assert set(tokenizer.query(query).content_terms) == content
+
+
+def test_a_question_of_function_words_alone_says_so() -> None:
+    assert tokenizer.query("的").stop_only
+    assert tokenizer.query("the of").stop_only
+    assert not tokenizer.query("the cat").stop_only
+    assert not tokenizer.query("我的猫").stop_only
+    assert not tokenizer.query("").stop_only
+    assert tokenizer.query("!!! ???").terms == ()
+
+
+def test_pairs_phrases_and_dates_of_a_question() -> None:
+    asked = tokenizer.query('What did Ann say about the "red kiln of Bob" on 8 May 2023?')
+    assert asked.content_terms == ("ann", "say", "red", "kiln", "bob", "2023-05-08")
+    assert asked.pairs[:3] == (("ann", "say"), ("say", "red"), ("red", "kiln"))
+    assert asked.phrases == (("red", "kiln", "bob"),)
+    assert asked.dates[0].first == "2023-05-08"
+    assert set(asked.date_terms) == {"2023-05-08", "--05-08"}
+    assert not asked.asks_when
+    assert tokenizer.query("When did Ann move?").asks_when
+
+
+def test_words_for_a_day_are_looked_for_but_are_no_content() -> None:
+    asked = tokenizer.query("昨天做了什么", date(2026, 3, 18))
+    assert asked.content_terms == ()
+    assert asked.dates[0].first == "2026-03-17"
+    assert {"昨天", "2026-03-17"} <= set(asked.terms)
+    assert tokenizer.query("meeting last week", date(2026, 3, 18)).content_terms == ("meet",)
 
 
 # --- Dates --------------------------------------------------------------------------------------------------------
