@@ -28,6 +28,9 @@ _ALIASES = {
     "next steps": "Next Steps", "next step": "Next Steps", "下一步": "Next Steps", "后续步骤": "Next Steps",
     "critical context": "Critical Context", "context": "Critical Context", "关键上下文": "Critical Context",
     "关键背景": "Critical Context", "关键信息": "Critical Context",
+    # The sections of AgentScope's own compression, which a session may bring along.
+    "task overview": "Goal", "current state": "Progress",
+    "important discoveries": "Critical Context", "context to preserve": "Critical Context",
 }  # fmt: skip
 _HEADING = re.compile(r"^\s{0,3}(?:#{1,4}\s+(.+?)\s*#*|\*\*(.+?)\*\*:?)\s*$")
 _NUMBER = re.compile(r"^[(（]?(?:\d{1,2}|[一二三四五六])[)）.、:]\s*")

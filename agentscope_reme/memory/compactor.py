@@ -131,8 +131,8 @@ class Compactor:
         count: Callable[[str], Awaitable[int]],
         extra_instruction: str,
     ) -> Checkpoint | Failed:
-        # Beside the transcript there are the prompt, the checkpoint so far and the answer; and the model's own count may
-        # be another one.
+        # Beside the transcript there are the prompt, the checkpoint so far and the answer; and the model may count more
+        # than we do.
         room = max(window // 4, min(window * 3 // 4, window - 2 * cap - PROMPT_TOKENS))
         limit = max(MIN_PIECE_CHARS, int(room * await _characters_per_token(messages, count)))
         for _ in range(SMALLER_TRIES):

@@ -100,7 +100,7 @@ def _rendered(chosen: Mapping[str, Sequence[str]]) -> str:
 
 def _sorted_lines(messages: Sequence["Msg"], previous: str, words: Mapping[str, str]) -> dict[str, list[str]]:
     """The lines of the previous checkpoint and of the messages, by section, each once."""
-    before = {name: _old_lines(body) for name, body in parse_sections(without_envelope(previous)).items()}
+    before = _lines_before(without_envelope(previous))
     found: dict[str, list[str]] = {name: [] for name in SECTIONS}
     said = [message for message in messages if is_said_by_user(message)]
     for position, message in enumerate(said):
@@ -168,8 +168,24 @@ def _line(sentence: str, day: str, speaker: str = "") -> str:
     return f"- {lead}{who}{shortened(sentence, LINE_CHARS)}"
 
 
-def _old_lines(body: str) -> list[str]:
-    return [line for line in body.split("\n") if line.strip() and line.strip() != NONE and line.strip() != EXTRACTIVE]
+def _lines_before(previous: str) -> dict[str, list[str]]:
+    """The lines of the checkpoint so far, by section; a text without our sections is context as a whole."""
+    sections = parse_sections(previous)
+    if not sections:
+        return {"Critical Context": list(_old_lines(previous))}
+    return {name: list(_old_lines(body)) for name, body in sections.items()}
+
+
+def _old_lines(body: str) -> Iterator[str]:
+    """Lines as they are; one that is longer than any of ours, sentence by sentence."""
+    for line in body.split("\n"):
+        plain = line.strip()
+        if not plain or plain in (NONE, EXTRACTIVE):
+            continue
+        if len(plain) <= 2 * LINE_CHARS:
+            yield line
+        else:
+            yield from (_line(sentence.removeprefix("- "), "") for sentence in sentences_of(plain))
 
 
 _GO_ON = tuple(f"- {words['go_on']}" for words in _WORDS.values())
