@@ -145,10 +145,9 @@ async def test_promise_02_an_overflow_meanwhile_is_bridged_without_the_model_and
     assert "Made again." in loaded.get_compressed_summary()
     assert "extractive" not in loaded.get_compressed_summary()
     told = "\n".join(request.role_text("user") for request in model.requests[1:])
-    left = [line.msg["content"][:30] for line in loaded.journal.read()]
-    assert left
-    for text in left:
-        assert str(text)[:10] in told
+    left = loaded.journal.count()
+    assert left > 5
+    assert all(f"turn {i}: code A-{1000 + i}" in told for i in range(left))
     assert "The goal before." in told, "from the checkpoint that was there before the failure"
     assert "<!-- extractive -->" not in told
     state_after = loaded.state_dict()["reme"]["summary"]
