@@ -120,8 +120,17 @@ class ExcerptReader:
             from .chunker import read_document
 
             units = read_document(entry.path, text, first_line=int(corpus.column("first")[slot])).units
-            return units[0].text if units else None
+            part = self._part_of_line(entry, slot)
+            return units[part].text if part < len(units) else None
         return text.replace("\r\n", "\n")
+
+    def _part_of_line(self, entry: FileEntry, slot: int) -> int:
+        """Which unit of its line this is: a long turn has several."""
+        begins = self._corpus.column("begin")
+        number = first = int(self._corpus.column("number")[slot])
+        while first > 0 and begins[entry.slots[first - 1]] == begins[slot]:
+            first -= 1
+        return number - first
 
     def _derived_text(self, entry: FileEntry, number: int) -> str | None:
         """A unit whose text does not stand in the file as it is: the file is read again."""
