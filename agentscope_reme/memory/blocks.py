@@ -12,8 +12,9 @@ MEDIA = ("image", "audio", "video")
 # Marks are plain strings: AgentScope's own two, and ours for injected recall and for what is to stay word for word.
 COMPRESSED, HINT, RECALL, PINNED = "compressed", "hint", "recall", "pinned"
 
-# Names under which AgentScope injects text into memory in the user role: nobody said it.
+# How AgentScope injects text into memory in the user role: nobody said it.
 INJECTED_NAMES = frozenset({"long_term_memory"})
+INJECTED_STARTS = ("<retrieved_knowledge>", "<long_term_memory>", "<system-hint>")
 
 
 def blocks_of(message: "Msg | Mapping[str, Any]") -> list[dict[str, Any]]:
@@ -63,14 +64,12 @@ def has_content(message: "Msg") -> bool:
 
 
 def is_said_by_user(message: "Msg", marks: "list[str] | tuple[str, ...]" = ()) -> bool:
-    """Say whether a person said this: user role, not a hint, not injected recall, not a tool result."""
-    return (
-        message.role == "user"
-        and message.name not in INJECTED_NAMES
-        and HINT not in marks
-        and RECALL not in marks
-        and not any(True for _ in results_of(message))
-    )
+    """Say whether a person said this: user role, not a hint, not injected recall or knowledge, not a tool result."""
+    if message.role != "user" or message.name in INJECTED_NAMES or HINT in marks or RECALL in marks:
+        return False
+    blocks = blocks_of(message)
+    opening = str(blocks[0].get("text") or "")[:40].lstrip() if blocks else ""
+    return not opening.startswith(INJECTED_STARTS) and all(block.get("type") != "tool_result" for block in blocks)
 
 
 def json_text(value: Any) -> str:

@@ -108,9 +108,10 @@ class ToolResultCompactor:
         held: ToolResponse | None = None
         try:
             async for response in await next_handler(**kwargs):
-                if held is not None:
+                # The same object again has been added to: by the tool, or by AgentScope when it interrupts one.
+                if held is not None and held is not response:
                     yield await self._bound_response(call, held, save=False)
-                    held = None
+                held = None
                 if exempt or not await self._is_long(response):
                     yield response
                 else:
