@@ -12,12 +12,19 @@ from .passages import Lines, Passage
 # Longest tool result that is searched, in characters; the whole of it lies in its own file.
 LONGEST_RESULT = 2_000
 _LONGEST_ARGUMENTS = 200
+_DEEPEST_RESULT = 4
 # Recalled text and framework hints are no part of what was said.
 _INJECTED_MARKS = frozenset({"recall", "hint"})
 _INJECTED_NAMES = frozenset({"long_term_memory"})
 _TIME_KEYS = ("timestamp", "created_at", "time_created", "createdAt", "timeCreated", "created_time")
 _MESSAGE_START = re.compile(r'\s*\{.*"(?:msg|role|content)"')
-_MEDIA = frozenset({"image", "audio", "video", "image_url", "input_audio"})
+_MEDIA = {
+    "image": "[image]",
+    "image_url": "[image]",
+    "audio": "[audio]",
+    "input_audio": "[audio]",
+    "video": "[video]",
+}
 
 
 def is_journal(path: str) -> bool:
@@ -49,7 +56,7 @@ def speaker_of(message: dict[str, Any]) -> str:
     return str(message.get("name") or message.get("role") or "").strip()
 
 
-def message_text(content: Any) -> str:
+def message_text(content: Any, depth: int = 0) -> str:
     """What was said in a message: text, calls in short, the ends of long results, ``[image]`` for media."""
     from ..vault.encoding import clean_text
 
@@ -57,7 +64,7 @@ def message_text(content: Any) -> str:
         content = [content]
     if not isinstance(content, list):
         return clean_text(content) if isinstance(content, str) else ""
-    return clean_text("\n".join(part for block in content if (part := _block_text(block))))
+    return clean_text("\n".join(part for block in content if (part := _block_text(block, depth))))
 
 
 def message_day(message: dict[str, Any]) -> str:
@@ -88,12 +95,12 @@ def _record(row: str) -> dict[str, Any] | None:
 
 def _is_injected(message: dict[str, Any], marks: Any) -> bool:
     named = marks if isinstance(marks, list) else [marks]
-    return message.get("name") in _INJECTED_NAMES or any(
-        mark in _INJECTED_MARKS for mark in named if isinstance(mark, str)
+    return any(mark in _INJECTED_MARKS for mark in named if isinstance(mark, str)) or (
+        str(message.get("name")) in _INJECTED_NAMES
     )
 
 
-def _block_text(block: Any) -> str:
+def _block_text(block: Any, depth: int) -> str:
     if isinstance(block, str):
         return block
     if not isinstance(block, dict):
@@ -106,15 +113,11 @@ def _block_text(block: Any) -> str:
         arguments = block.get("input")
         written = json.dumps(arguments, ensure_ascii=False, default=str) if arguments else ""
         return f"{block.get('name') or 'tool'}({_ends(written.strip('{}'), _LONGEST_ARGUMENTS)})"
-    if kind == "tool_result":
+    if kind == "tool_result" and depth < _DEEPEST_RESULT:
         output = block.get("output")
-        inner = _stored(output) if isinstance(output, dict) and "$file" in output else message_text(output)
+        inner = _stored(output) if isinstance(output, dict) and "$file" in output else message_text(output, depth + 1)
         return _ends(inner, LONGEST_RESULT)
-    return (
-        f"[{str(kind).split('_')[-1] if kind in ('input_audio',) else str(kind).split('_')[0]}]"
-        if kind in _MEDIA
-        else ""
-    )
+    return _MEDIA.get(kind, "") if isinstance(kind, str) else ""
 
 
 def _stored(pointer: dict[str, Any]) -> str:

@@ -91,6 +91,60 @@ def test_calls_results_and_media_are_short() -> None:
     assert len(text) < 3_000
 
 
+def test_what_a_tool_answered_is_the_tools() -> None:
+    result = message([{"type": "tool_result", "id": "c", "name": "f", "output": "42 otters"}], "system")
+    assert turns(line(result)) == [(1, "tool", "2026-03-01", "42 otters")]
+
+
+_json = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=5)
+    | st.sampled_from(["text", "tool_use", "tool_result", "image"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "type",
+                    "text",
+                    "output",
+                    "input",
+                    "name",
+                    "role",
+                    "content",
+                    "msg",
+                    "marks",
+                    "timestamp",
+                    "metadata",
+                    "$file",
+                ]
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.dictionaries(st.sampled_from(["id", "msg", "marks", "content", "role", "name", "timestamp"]), _json))
+def test_valid_json_of_any_shape_is_no_obstacle(record: dict[str, Any]) -> None:
+    text = json.dumps({"id": "x", "msg": record}) + "\n" + json.dumps(record) + "\n" + line(message("last"))
+    assert turns(text)[-1] == (3, "Ann", "2026-03-01", "last")
+
+
+def test_results_inside_results_are_followed_for_a_few_levels_only() -> None:
+    content: Any = "innermost"
+    for _ in range(300):
+        content = [{"type": "tool_result", "output": content}, {"type": "text", "text": "outer"}]
+    [(_, _, _, said)] = turns(line(message(content)))
+    assert "outer" in said
+    assert "innermost" not in said
+
+
 def test_a_long_turn_is_marked_pieces_of_one_line() -> None:
     document = read_document(JOURNAL, line(message("A sentence. " * 400)) + line(message("short")))
     parts = [unit for unit in document.units if unit.start_line == 1]
