@@ -121,8 +121,12 @@ def _block_text(block: Any, depth: int) -> str:
 
 
 def _stored(pointer: dict[str, Any]) -> str:
-    """Where a text that was moved out of the message lies."""
-    return f"[stored in {pointer['$file']}]" if isinstance(pointer.get("$file"), str) else ""
+    """What the journal shows of a text that was moved out of the message, and where the whole of it lies."""
+    if not isinstance(pointer.get("$file"), str):
+        return ""
+    preview = pointer.get("preview")
+    where = f"[stored in {pointer['$file']}]"
+    return f"{preview}\n{where}" if isinstance(preview, str) and preview else where
 
 
 def _ends(text: str, limit: int) -> str:

@@ -45,9 +45,10 @@ def _block(block: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """A text, or where the journal keeps it: long results are pointers to files of their own."""
+    """A text, or its preview and where the journal keeps it: long results are pointers to files of their own."""
     if isinstance(value, dict) and isinstance(value.get("$file"), str):
-        return f"[{value.get('size')} bytes, {value.get('lines')} lines, in {value['$file']}]"
+        where = f"[{value.get('size')} bytes, {value.get('lines')} lines, in {value['$file']}]"
+        return "\n".join(filter(None, (str(value.get("preview") or ""), where)))
     return "" if value is None else str(value)
 
 

@@ -1,8 +1,9 @@
 """Long tool results and media leave a message for files named by content hash; a pointer stands in their place.
 
-A pointer is ``{"$file": path, "as": "text" | "base64", "size": bytes}`` (``lines`` too for text), in the places where
-such data can stand: ``output`` of a tool result, ``text`` of a block in it, ``data`` or ``url`` of a source. A value
-that looks like a pointer on its way in is wrapped as ``{"$literal": value}``, so that only this module makes pointers.
+A pointer is ``{"$file": path, "as": "text" | "base64", "size": bytes}``, for text with its ``lines`` and, where it is
+something to read, a ``preview`` (beginning and end, by which the journal's line is found and read). It stands where
+such data can: ``output`` of a tool result, ``text`` of a block in it, ``data`` or ``url`` of a source. A value that
+looks like a pointer on its way in is wrapped as ``{"$literal": value}``, so that only this module makes pointers.
 """
 
 import base64
@@ -13,11 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .encoding import clean_text
+from .encoding import clean_text, safe_cut
 from .layout import TOOL_RESULT
 from .storage import Storage, digest_of
 
 POINTER_BYTES = 3_000  # texts up to this size stay in the line
+PREVIEW_HEAD, PREVIEW_TAIL = 1_000, 800  # characters
 _STORED = re.compile(rf"{re.escape(TOOL_RESULT)}/([0-9a-f]{{16,64}})\.[a-z0-9]{{1,8}}")
 _SUFFIXES = {"jpeg": "jpg", "svg+xml": "svg", "mpeg": "mp3", "x-wav": "wav", "plain": "txt"}
 
@@ -133,7 +135,15 @@ def _value_out(holder: dict[str, Any], key: str, keep: Callable[[str | bytes, st
     if len(value) <= POINTER_BYTES and len(value.encode("utf-8", "replace")) <= POINTER_BYTES:
         return value
     stored = keep(value, ".txt")
-    return {"$file": stored.path, "as": "text", "size": stored.size, "lines": stored.lines}
+    pointer = {"$file": stored.path, "as": "text", "size": stored.size, "lines": stored.lines}
+    return pointer if key in ("data", "url") else {**pointer, "preview": preview_of(value)}
+
+
+def preview_of(text: str) -> str:
+    """The beginning and the end of a text, or all of a text that is not longer than they are."""
+    if len(text) <= PREVIEW_HEAD + PREVIEW_TAIL:
+        return text
+    return f"{text[: safe_cut(text, PREVIEW_HEAD)]}\n…\n{text[safe_cut(text, len(text) - PREVIEW_TAIL) :]}"
 
 
 def _value_back(value: Any, fetch: Callable[[str], bytes]) -> Any:

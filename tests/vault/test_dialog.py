@@ -188,7 +188,13 @@ def test_long_results_and_media_are_files_and_come_back_exactly(vault: Vault) ->
     assert PNG[:100] not in raw
     assert "y" * 3001 not in raw
     pointer = {"$file": pointers_in(short["long"])[0], "as": "text", "size": 10_000, "lines": 1000}
+    preview = short["long"]["content"][0]["output"].pop("preview")
     assert short["long"]["content"][0]["output"] == pointer
+    head, tail = preview.split("\n…\n")
+    long = messages[[one["id"] for one in messages].index("long")]["content"][0]["output"]
+    assert long.startswith(head)
+    assert long.endswith(tail)
+    assert 1_500 < len(preview) < 2_000
     assert short["short"] == messages[2]
     assert short["plain"] == messages[11]
     assert pointers_in(short["picture"])[0].endswith(".png")
