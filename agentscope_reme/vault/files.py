@@ -12,7 +12,7 @@ from ..errors import PathError
 from ..models import NoteChange
 from .authorship import refuse_reserved
 from .encoding import Kind, kind_of
-from .history import History
+from .history import Change, History
 from .paths import locate, parse_path, unportable
 from .ports import ChangeListener, InlinkSource
 from .refusals import refusal
@@ -109,8 +109,12 @@ class Files:
             if old == new:
                 return NoteChange(real, "unchanged", version)
             kind = "created" if old is None else "appended" if appending and new.startswith(old) else "changed"
-            entry = self.log.record(real, kind, actor=actor, reason=reason, old=old, new=new)
-            self.storage.replace(real, new, expect=None if old is None else version_of(old))
+            (entry,) = self.log.record([Change(real, kind, old, new)], actor=actor, reason=reason)
+            try:
+                self.storage.replace(real, new, expect=None if old is None else version_of(old))
+            except BaseException:
+                self.log.void([entry], "the file could not be replaced")
+                raise
         outcome: Literal["created", "changed"] = "created" if old is None else "changed"
         self.publish(real, outcome)
         return NoteChange(real, outcome, version, entry.id)

@@ -14,11 +14,11 @@ from weakref import WeakValueDictionary
 from ..errors import NoteNotFound
 from ..models import FileFrontMatter, NoteChange, NotePage
 from .authorship import guard_front_matter, refuse_protected
+from .changelog import HistoryEntry
 from .dialog import Journal, StoredResult, store_result
 from .edits import append_text, may_replace, must_be_exact, replace_once
 from .encoding import Kind, clean_text, decode_exact, encode_exact, kind_of
 from .files import Files, finish
-from .history import HistoryEntry
 from .images import MAX_IMAGE_BYTES, NoteImage, read_image
 from .layout import daily_page, today
 from .listing import NoteList, NoteStat, SortKey, list_folder, status_of

@@ -12,7 +12,7 @@ from ..errors import NoteExists, NoteNotFound, PathError, ReMeError
 from ..models import FileLink, NoteChange
 from .encoding import decode_exact, encode_exact, kind_of
 from .files import Files
-from .history import HistoryEntry
+from .history import Change, HistoryEntry
 from .inbound import link_index, notes_naming, target_of, text_of
 from .paths import parse_path
 from .removal import files_below
@@ -24,19 +24,23 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Move:
-    """One move under way. ``paths`` has each moved file's new path, ``contents`` its bytes before and after."""
+    """One move under way.
+
+    ``paths`` has the new path of each file that moves or was moved by the run that this one goes on with (``earlier``);
+    ``moved`` and ``relinked`` the bytes before and after, of what moves now and of notes that stay.
+    """
 
     files: Files
     paths: dict[str, str]
     index: LinkIndex
-    actor: str
-    reason: str
-    group: str = ""
-    contents: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
-    entries: dict[str, HistoryEntry] = field(default_factory=dict)
+    earlier: dict[str, HistoryEntry]
+    moved: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
+    relinked: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
+    links_of: dict[str, list[FileLink]] = field(default_factory=dict)
     links: list[FileLink] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
     events: list[tuple[str, str]] = field(default_factory=list)
+    done: set[str] = field(default_factory=set)
 
 
 def move(files: Files, source: str, target: str, *, actor: str, reason: str) -> NoteChange:
@@ -51,85 +55,137 @@ def move(files: Files, source: str, target: str, *, actor: str, reason: str) -> 
             raise NoteExists(f"{old} is already there; nothing was changed", old)
         if new.startswith(old + "/"):
             raise PathError(f"{old} cannot be moved into itself; nothing was changed")
-        kind: Literal["moved", "unchanged"] = "moved"
-        if gone := files_below(files, old) if files.storage.exists(old) else []:
-            pending = _begin(files, old, new, gone, actor, reason)
-            entry_id = _copy(pending)
-        else:
-            pending, entry_id = _resume(files, old, new, actor, reason)
-            kind = "unchanged"
-        _retarget(pending)
-        _unlink(pending, old)
-        if kind == "unchanged" and pending.links:
-            kind, entry_id = "moved", pending.group
-    for path, change in pending.events:
-        files.publish(path, change)
-    after = pending.contents.get(old)
-    version = version_of(after[1]) if after else ""
-    return NoteChange(new, kind, version, entry_id, links=tuple(pending.links), failed=tuple(pending.failed))
+        gone = files_below(files, old) if files.storage.exists(old) else []
+        moving = _begin(files, old, new, gone) if gone else _resume(files, old, new)
+        _look_at_links(moving)
+        entries = _record(moving, actor, reason)
+        try:
+            _copy(moving)
+            _retarget(moving, entries)
+            _unlink(moving, old)
+        except BaseException:
+            files.log.void((entry for path, entry in entries.items() if path not in moving.done), "it was interrupted")
+            raise
+    for path, kind in moving.events:
+        files.publish(path, kind)
+    return _outcome(moving, old, new, entries)
 
 
-def _resume(files: Files, old: str, new: str, actor: str, reason: str) -> tuple[_Move, str]:
+def _resume(files: Files, old: str, new: str) -> _Move:
     """A move that was made before, so that links which still lead to the old place can follow."""
-    done = _moved_before(files, old, new)
-    if not done:
+    earlier = _moved_before(files, old, new)
+    if not earlier:
         raise NoteNotFound(f"there is no {old} with files in the vault; nothing was changed", old)
-    pending = _Move(files, {path: new + path[len(old) :] for path in done}, link_index(files), actor, reason)
-    pending.group = files.log.new_id()
-    for path in done:
-        pending.index.add(path)
-    return pending, next(iter(done.values())).id
+    moving = _Move(files, {path: new + path[len(old) :] for path in earlier}, link_index(files), earlier)
+    for path in earlier:
+        moving.index.add(path)
+    return moving
 
 
-def _begin(files: Files, old: str, new: str, gone: list[str], actor: str, reason: str) -> _Move:
-    """Look at everything before anything is changed. Goes on with a move that was interrupted."""
+def _begin(files: Files, old: str, new: str, gone: list[str]) -> _Move:
+    """Look at what moves before anything is changed. Goes on with a move that was interrupted."""
     begun = any(files.storage.exists(new + path[len(old) :]) for path in gone)
-    entries = _moved_before(files, old, new) if begun else {}
-    paths = {path: new + path[len(old) :] for path in (*entries, *gone)}
-    group = next((entry.group for entry in entries.values() if entry.group), "") or files.log.new_id()
-    pending = _Move(files, paths, link_index(files), actor, reason, group, entries=entries)
+    earlier = _moved_before(files, old, new) if begun else {}
+    paths = {path: new + path[len(old) :] for path in (*earlier, *gone)}
+    moving = _Move(files, paths, link_index(files), earlier)
     for path in (*paths, *paths.values()):
-        pending.index.add(path)
+        moving.index.add(path)
     for path in gone:
-        pending.contents[path] = _copy_of(pending, path)
-        if files.storage.exists(paths[path]) and (
-            path not in entries or files.storage.read(paths[path]) != pending.contents[path][1]
-        ):
+        before = files.storage.read(path)
+        after = before
+        if path.lower().endswith(".md") and b"[[" in before and kind_of(before).exact:
+            after = encode_exact(_rewritten(moving, decode_exact(before), path, moving.links))
+        if files.storage.exists(paths[path]) and (path not in earlier or files.storage.read(paths[path]) != after):
             raise NoteExists(f"{paths[path]} exists; nothing was changed", paths[path])
-    return pending
+        moving.moved[path] = (before, after)
+    return moving
 
 
-def _copy(pending: _Move) -> str:
-    """Make the copies; returns the id of the entry that undoes the move."""
-    files = pending.files
-    entry_id = ""
-    for path, (before, after) in pending.contents.items():
-        new = pending.paths[path]
-        entry = pending.entries.get(path) or files.log.record(
-            path,
-            "moved",
-            actor=pending.actor,
-            reason=pending.reason,
-            old=before,
-            new=after,
-            moved_to=new,
-            group=pending.group,
-        )
-        if not files.storage.exists(new):
-            files.storage.replace(new, after, expect=None, beside=path)
-            pending.events.append((new, "created"))
-        entry_id = entry.id
-    return entry_id
+def _look_at_links(moving: _Move) -> None:
+    """Find the links of notes that stay. A note that cannot be read is named, and does not stop the others."""
+    files = moving.files
+    places = {*moving.paths, *moving.paths.values()}
+    for path in notes_naming(files, moving.paths):
+        if path in places:
+            continue
+        text = text_of(files, path)
+        if text is None:
+            moving.failed.append((path, "it is not UTF-8, so its links were not looked at"))
+            continue
+        links: list[FileLink] = []
+        try:
+            after = encode_exact(_rewritten(moving, text, path, links))
+        except ReMeError as error:
+            moving.failed.append((path, str(error)))
+            continue
+        before = encode_exact(text)
+        if after != before:
+            moving.relinked[path] = (before, after)
+            moving.links_of[path] = list(dict.fromkeys(links))  # a link in front matter is asked for twice
 
 
-def _unlink(pending: _Move, old: str) -> None:
-    files = pending.files
-    for path, (before, _) in pending.contents.items():
-        files.storage.remove(path, expect=version_of(before))
-        pending.events.append((path, "removed"))
-    folders = {path[:cut] for path in pending.paths for cut in range(len(old), len(path)) if path[cut] == "/"}
+def _record(moving: _Move, actor: str, reason: str) -> dict[str, HistoryEntry]:
+    """Write all entries together; by path, those of this run and those of the run it goes on with."""
+    changes = [
+        Change(path, "moved", before, after, moved_to=moving.paths[path])
+        for path, (before, after) in moving.moved.items()
+        if path not in moving.earlier
+    ]
+    changes += [Change(path, "changed", before, after) for path, (before, after) in moving.relinked.items()]
+    begun = next((entry.group for entry in moving.earlier.values() if moving.moved and entry.group), None)
+    entries = moving.files.log.record(
+        changes, actor=actor, reason=reason or "a note was moved", group=begun or moving.files.log.new_id()
+    )
+    return {entry.path: entry for entry in entries}
+
+
+def _copy(moving: _Move) -> None:
+    storage = moving.files.storage
+    made = []
+    for path, (_, after) in moving.moved.items():
+        new = moving.paths[path]
+        if not storage.exists(new):
+            storage.replace(new, after, expect=None, beside=path, sync=False)
+            made.append(new)
+            moving.events.append((new, "created"))
+        moving.done.add(path)
+    storage.sync_folders(made)
+
+
+def _retarget(moving: _Move, entries: dict[str, HistoryEntry]) -> None:
+    """Rewrite the links of notes that stay. A note that cannot be changed is named, and does not stop the others."""
+    storage = moving.files.storage
+    changed = []
+    for path, (before, after) in moving.relinked.items():
+        moving.done.add(path)
+        try:
+            storage.replace(path, after, expect=version_of(before), sync=False)
+        except ReMeError as error:
+            log.warning("the links of %s were not changed: %s", path, error)
+            moving.failed.append((path, str(error)))
+            moving.files.log.void([entries[path]], "the note could not be changed")
+            continue
+        changed.append(path)
+        moving.links += moving.links_of[path]
+        moving.events.append((path, "changed"))
+    storage.sync_folders(changed)
+
+
+def _unlink(moving: _Move, old: str) -> None:
+    storage = moving.files.storage
+    for path, (before, _) in moving.moved.items():
+        storage.remove(path, expect=version_of(before))
+        moving.events.append((path, "removed"))
+    folders = {path[:cut] for path in moving.paths for cut in range(len(old), len(path)) if path[cut] == "/"}
     for folder in sorted(folders, key=len, reverse=True):
-        files.storage.prune_folder(folder)
+        storage.prune_folder(folder)
+
+
+def _outcome(moving: _Move, old: str, new: str, entries: dict[str, HistoryEntry]) -> NoteChange:
+    kind: Literal["moved", "unchanged"] = "moved" if moving.moved or moving.links else "unchanged"
+    entry = entries.get(old) or next(iter((*entries.values(), *moving.earlier.values())))
+    version = version_of(moving.moved[old][1]) if old in moving.moved else ""
+    return NoteChange(new, kind, version, entry.id, links=tuple(moving.links), failed=tuple(moving.failed))
 
 
 def _destination(files: Files, old: str, target: str, actor: str) -> str:
@@ -152,57 +208,15 @@ def _is_begun(files: Files, old: str, new: str) -> bool:
     return any(path in left or not left for path in _moved_before(files, old, new))
 
 
-def _copy_of(pending: _Move, path: str) -> tuple[bytes, bytes]:
-    """A moved file's bytes, and what they shall be: its links to itself and to what moves along are retargeted."""
-    before = pending.files.storage.read(path)
-    if not path.lower().endswith(".md") or b"[[" not in before or not kind_of(before).exact:
-        return before, before
-    return before, encode_exact(_rewritten(pending, decode_exact(before), path, pending.links))
-
-
-def _retarget(pending: _Move) -> None:
-    """Rewrite the links of notes that stay. A note that cannot be changed is named, and does not stop the others."""
-    files = pending.files
-    for path in list(notes_naming(files, pending.paths)):
-        if path in pending.paths or path in pending.paths.values():
-            continue
-        text = text_of(files, path)
-        if text is None:
-            pending.failed.append((path, "it is not UTF-8, so its links were not looked at"))
-            continue
-        links: list[FileLink] = []
-        try:
-            after = encode_exact(_rewritten(pending, text, path, links))
-            before = encode_exact(text)
-            if after == before:
-                continue
-            files.log.record(
-                path,
-                "changed",
-                actor=pending.actor,
-                reason=pending.reason or "a note it links to was moved",
-                old=before,
-                new=after,
-                group=pending.group,
-            )
-            files.storage.replace(path, after, expect=version_of(before))
-        except ReMeError as error:
-            log.warning("the links of %s were not changed: %s", path, error)
-            pending.failed.append((path, str(error)))
-            continue
-        pending.links += dict.fromkeys(links)  # a link in front matter is asked for twice
-        pending.events.append((path, "changed"))
-
-
-def _rewritten(pending: _Move, text: str, path: str, links: list[FileLink]) -> str:
-    files = pending.files
+def _rewritten(moving: _Move, text: str, path: str, links: list[FileLink]) -> str:
+    files = moving.files
 
     def new_target(link: FileLink) -> str | None:
-        found = target_of(files, pending.index, link)
-        if found is None or found not in pending.paths:
+        found = target_of(files, moving.index, link)
+        if found is None or found not in moving.paths:
             return None
         links.append(link)
-        return respell(link.target_path, found, pending.paths[found], pending.index, files.link_rule)
+        return respell(link.target_path, found, moving.paths[found], moving.index, files.link_rule)
 
     return rewrite(text, new_target, path)
 

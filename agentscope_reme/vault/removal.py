@@ -6,7 +6,7 @@ import stat as modes
 from ..errors import NoteNotFound, PathError
 from ..models import NoteChange
 from .files import Files
-from .history import HistoryEntry
+from .history import Change, HistoryEntry
 from .inbound import links_to
 from .layout import TEMP_PREFIX
 from .paths import locate, parse_path
@@ -33,8 +33,12 @@ def to_trash(
     """Record and move to the trash in one step, under the lock; the entry, and the files that are gone."""
     gone = files_below(files, real)
     old = files.storage.read(real) if gone == [real] else None
-    entry = files.log.record(real, "removed", actor=actor, reason=reason, old=old, new=None, group=group, of=of)
-    files.storage.rename(real, entry.moved_to or "")
+    (entry,) = files.log.record([Change(real, "removed", old, of=of)], actor=actor, reason=reason, group=group)
+    try:
+        files.storage.rename(real, entry.moved_to or "")
+    except BaseException:
+        files.log.void([entry], "it could not be moved to the trash")
+        raise
     return entry, gone
 
 

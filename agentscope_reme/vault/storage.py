@@ -9,7 +9,7 @@ import logging
 import os
 import secrets
 import stat as modes
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from enum import Enum
 from pathlib import Path
@@ -104,13 +104,13 @@ class Storage:
 
     # --- writing --------------------------------------------------------------------------------------------------
 
-    def replace(self, path: str, data: bytes, *, expect: Expectation = ANY, beside: str = "") -> str:
+    def replace(self, path: str, data: bytes, *, expect: Expectation = ANY, beside: str = "", sync: bool = True) -> str:
         """Make ``data`` the content of a file, all of it or nothing, and return its version.
 
         ``expect`` is the version that is replaced, None for a file that must not exist, ANY for whatever is there.
         Raises NoteChanged or NoteExists when it is not so. A mode and a symlink inside the vault are kept; the file is
         the old one until the bytes are on the disk. ``beside`` is a file whose name may differ only in case: the one
-        that is being renamed.
+        that is being renamed. With ``sync=False`` the folder is left for :meth:`sync_folders`, when many are replaced.
         """
         names = parse_path(path)
         with self.lock(), _explained(path), locate(self.root, names, make=_make_folder) as place:
@@ -133,11 +133,18 @@ class Storage:
                 else:
                     _rename(place.folder, temporary, place.folder, place.name)
                 temporary = ""
-                place.folder.sync()
+                if sync:
+                    place.folder.sync()
             finally:
                 if temporary:
                     _discard(place.folder, temporary)
         return version_of(data)
+
+    def sync_folders(self, paths: Iterable[str]) -> None:
+        """Make what was replaced without it durable: the folders that these files lie in, each once."""
+        for folder in sorted({path.rpartition("/")[0] for path in paths}):
+            with _explained(folder), locate(self.root, (*parse_path(folder, folder=True), ".")) as place:
+                place.folder.sync()
 
     def append(self, path: str, data: bytes) -> int:
         """Add whole lines to a log, durably; returns the offset at which they begin.

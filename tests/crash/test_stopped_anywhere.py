@@ -18,6 +18,7 @@ from agentscope_reme.errors import NoteError, NoteNotFound, ReMeError
 from agentscope_reme.vault import JournalRecord, Vault
 from agentscope_reme.vault.dialog import pointers_in
 from agentscope_reme.vault.layout import TEMP_PREFIX, iter_files
+from agentscope_reme.vault.retention import prune, purge
 
 from .stopped import dies_at
 
@@ -234,13 +235,13 @@ def test_pruning_stopped_anywhere_loses_no_note_and_can_be_done_again(tmp_path: 
 
     def check(vault: Vault) -> None:
         assert files(vault.root) == before
-        vault.log.prune(max_bytes=0)
+        prune(vault.log, max_bytes=0)
         assert not list((vault.root / "history" / "objects").rglob("*.zst"))
-        vault.log.purge(["a.md"])
+        purge(vault.log, ["a.md"])
         assert vault.history_sync("a.md") == ()
 
     every_step(
-        tmp_path, template, lambda vault: (vault.log.prune(max_bytes=0), vault.log.purge(["a.md"])), check, power
+        tmp_path, template, lambda vault: (prune(vault.log, max_bytes=0), purge(vault.log, ["a.md"])), check, power
     )
 
 

@@ -113,6 +113,7 @@ def test_an_edit_made_while_the_users_editor_saves_is_refused_or_seen(
     with pytest.raises(NoteChanged, match="changed since you read it"):
         vault.edit_sync("a.md", "- tea", "- coffee")
     assert vault.read_sync("a.md").text == "- tea\n- milk\n- what the user just typed\n"
+    assert [entry.kind for entry in vault.history_sync()] == ["created"]
 
 
 def test_a_reader_sees_the_old_note_or_the_new_one(vault: Vault) -> None:
