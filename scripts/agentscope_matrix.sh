@@ -5,12 +5,16 @@
 #
 #   AGENTSCOPE_VERSIONS="1.0.16 1.0.21"   which releases (default below: the floor, the releases that changed hooks or
 #                                         formatters, the last 1.x)
+#   AGENTSCOPE_EXCEPT=1.0.21              one of them to leave out, because it has been tested elsewhere
 #   MATRIX_JOBS=2                         how many at a time
 #   PYTHON=python3.12                     which interpreter
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-versions=${AGENTSCOPE_VERSIONS:-1.0.16 1.0.18 1.0.20 1.0.21}
+versions=
+for version in ${AGENTSCOPE_VERSIONS:-1.0.16 1.0.18 1.0.20 1.0.21}; do
+    [ "$version" = "${AGENTSCOPE_EXCEPT:-}" ] || versions="$versions $version"
+done
 jobs=${MATRIX_JOBS:-2}
 python=${PYTHON:-python3}
 if [ $# -gt 0 ]; then
