@@ -31,7 +31,8 @@ class Weights:
     pairs: float = 0.4
     damping: float = 0.6
     labels: float = 3.0
-    whole_title: float = 24.0
+    whole_title: float = 48.0
+    anchors: float = 4.0
     date: float = 2.0
     speaker: float = 0.7
     when: float = 0.4
@@ -55,6 +56,7 @@ class Context:
     closeness: Callable[[int], float] | None = None
     demoted: frozenset[int] = frozenset()
     preferred: frozenset[int] = frozenset()
+    resolve: Callable[[str, str], str | None] | None = None
     titles: Callable[[Sequence[int]], Sequence[float]] | None = None
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import FileLink
+from .anchors import Anchor, Anchors
 from .keyword import KeywordIndex
 from .keyword_columns import Ints
 
@@ -88,6 +89,7 @@ class FileEntry:
     lines: int = 0
     fault: str = ""
     labels: tuple[str, ...] = ()
+    anchors: tuple[Anchor, ...] = ()
     id: int = -1
     label_slot: int = -1
     start: int = 0  # the file's first place
@@ -106,6 +108,7 @@ class Corpus:
     def __init__(self) -> None:
         self.units = KeywordIndex(1.2, 0.75)
         self.labels = KeywordIndex(1.2, 0.75, positions=False)
+        self.anchors = Anchors()
         self.files: dict[str, FileEntry] = {}
         self.by_id: list[FileEntry | None] = []
         self.speakers: list[str] = []
@@ -162,6 +165,8 @@ class Corpus:
         entry.label_slot = self.labels.add([entry.labels])[0]
         self._label_file = _grown(self._label_file, entry.label_slot + 1)
         self._label_file[entry.label_slot] = entry.id
+        self.anchors.put(entry.path, entry.anchors)
+        entry.labels = entry.anchors = ()
         self._append(entry, units)
 
     def extend(self, path: str, units: Sequence[UnitEntry]) -> None:
@@ -178,6 +183,7 @@ class Corpus:
         self._clear_places(entry)
         self.units.remove(entry.slots)
         self.labels.remove([entry.label_slot])
+        self.anchors.remove(path)
         gone = np.unique(self._table["stretch"][entry.slots])
         self._stretch_length[gone] = 0
         self.stretches -= len(gone)
@@ -189,6 +195,7 @@ class Corpus:
 
         ``bulk`` says that much more is about to come and few will ask meanwhile.
         """
+        self.anchors.tidy(always=always, bulk=bulk)
         if not always and not (self.units.needs_merge(bulk=bulk) or self.labels.needs_merge(bulk=bulk)):
             return False
         mapping = self.units.merge(drop_terms=True)
@@ -218,7 +225,11 @@ class Corpus:
         arrays["file.slots"] = np.concatenate([entry.slots for entry in entries] or [np.zeros(0, np.int32)])
         arrays["file.units"] = np.array([len(entry.slots) for entry in entries], np.int32)
         arrays["file.label"] = np.array([entry.label_slot for entry in entries], np.int32)
-        for prefix, index in (("units", self.units), ("labels", self.labels)):
+        targets, more = self.anchors.dump([entry.path for entry in entries])
+        arrays["file.anchors"] = more["slots"]
+        for entry, names in zip(entries, targets, strict=True):
+            entry.anchors = tuple(Anchor(name, ()) for name in names)
+        for prefix, index in (("units", self.units), ("labels", self.labels), ("anchors", self.anchors.index)):
             terms, columns = index.dump()
             arrays[f"{prefix}.terms"] = np.frombuffer("\n".join(terms).encode("utf-8", "surrogatepass"), np.uint8)
             arrays |= {f"{prefix}.{name}": column for name, column in columns.items()}
@@ -228,11 +239,16 @@ class Corpus:
     def load(cls, entries: list[FileEntry], speakers: list[str], arrays: dict[str, Any]) -> "Corpus":
         """The inverse of :meth:`dump`. Raises ValueError when the parts do not belong together."""
         corpus = cls()
-        for prefix in ("units", "labels"):
+        indexes = {}
+        for prefix, constants in (("units", (1.2, 0.75)), ("labels", (1.2, 0.75)), ("anchors", (1.2, 0.3))):
             text = arrays[f"{prefix}.terms"].tobytes().decode("utf-8", "surrogatepass")
             columns = {name: arrays[f"{prefix}.{name}"] for name in ("counts", "slots", "tf", "positions", "lengths")}
             terms = text.split("\n") if text else []
-            setattr(corpus, prefix, KeywordIndex.load(terms, columns, positions=prefix == "units"))
+            indexes[prefix] = KeywordIndex.load(terms, columns, *constants, positions=prefix == "units")
+        corpus.units, corpus.labels = indexes["units"], indexes["labels"]
+        targets = [[anchor.target for anchor in entry.anchors] for entry in entries]
+        paths = [entry.path for entry in entries]
+        corpus.anchors = Anchors.load(indexes["anchors"], paths, targets, arrays["file.anchors"])
         corpus._table = {
             name: arrays[f"unit.{name}"] if name != "place" else np.zeros(corpus.units.slots, np.int32)
             for name in UNIT_FIELDS

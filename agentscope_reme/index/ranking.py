@@ -90,8 +90,18 @@ def rank(corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights
         likely = top(labels, 200)
         if len(likely):
             bonus[likely] += weights.whole_title * np.array(context.titles(likely.tolist()))
+    known = np.zeros(len(bonus), bool)
+    if context.resolve is not None and weights.anchors:
+        for path, value in corpus.anchors.scores(list(query.terms), context.resolve).items():
+            entry = corpus.files.get(path)
+            if entry is not None:
+                bonus[entry.id] += weights.anchors * value
+                known[entry.id] = True
     if bonus.any():
-        score = score + bonus[files]
+        # The best unit of a file has all of the bonus, the others as much as they answer themselves.
+        peak = np.zeros(len(bonus))
+        np.maximum.at(peak, files, score)
+        score = score + bonus[files] * score / peak[files]
         covered = np.zeros(len(bonus), bool)
         covered[files] = True
         heads = scorer.heads(np.flatnonzero((bonus > 0) & ~covered))
@@ -103,6 +113,9 @@ def rank(corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights
         )
         evidence = np.concatenate((evidence, np.zeros(len(heads))))
         evidence = evidence + scorer.label_evidence(query.groups, terms, names)[files]
+        # What others say about a note is a hint that it fits, no proof.
+        hint = 0.5 * WEAK * (K1 + 1) * scorer.evidence_total
+        evidence = np.where(known[files], np.maximum(evidence, hint), evidence)
 
     ideal = scorer.ideal or 1.0
     dated = False

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from .anchors import anchors_of
 from .corpus import (
     ALIAS,
     CORRECTS,
@@ -104,6 +105,7 @@ def read_entries(
         lines=data.count(b"\n"),
         fault=fault or (f"front matter: {front.error}" if front.error else ""),
         labels=tuple(label_terms(document, tokenizer)),
+        anchors=tuple(anchors_of(text, document.links, tokenizer)),
     )
     units = unit_entries(document, data, text, exact, tokenizer, embed_toc=embed_toc)
     if not units and text.strip() and document.kind != "journal":

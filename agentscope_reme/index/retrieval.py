@@ -170,6 +170,7 @@ class Retriever:
             closeness=_closeness(query) if query.dates else None,
             demoted=standing.superseded | ended,
             preferred=standing.preferred,
+            resolve=lambda target, source: self._store.graph.resolve(target, source, "obsidian").path,
             titles=lambda numbers: [_title_in(corpus.by_id[number], query.text) for number in numbers],
         )
 

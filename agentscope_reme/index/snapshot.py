@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ReMeError
 from ..models import FileLink
 from ..vault.layout import METADATA
+from .anchors import Anchor
 from .corpus import Corpus, FileEntry
 
 if TYPE_CHECKING:
@@ -189,6 +190,7 @@ def _unpack_arrays(packed: bytes, names: list[str]) -> dict[str, Any]:
 def _stored(entry: FileEntry) -> dict[str, Any]:
     out = {name: getattr(entry, name) for name in _STORED}
     out["sections"] = list(entry.sections)
+    out["anchors"] = [anchor.target for anchor in entry.anchors]
     out["links"] = [
         [one.target_path, one.target_anchor, one.predicate, one.alias, one.embed, one.line] for one in entry.links
     ]
@@ -201,7 +203,8 @@ def _entry(line: dict[str, Any]) -> FileEntry:
     fields = {name: line[name] for name in _STORED}
     fields["tags"], fields["aliases"] = tuple(line["tags"]), tuple(line["aliases"])
     sections = {tuple(headings): number for number, headings in enumerate(line["sections"])}
-    return FileEntry(**fields, links=links, sections=sections)
+    anchors = tuple(Anchor(target, ()) for target in line["anchors"])
+    return FileEntry(**fields, links=links, sections=sections, anchors=anchors)
 
 
 def _remove_others(folder: Path, keep: Any) -> None:
