@@ -358,5 +358,6 @@ async def _result(job: "Future[IndexReport]", seconds: float | None = None) -> I
             log.debug("whoever waited for the scan has gone")
 
     job.add_done_callback(wake)
-    await asyncio.wait_for(done.wait(), seconds)
+    async with asyncio.timeout(seconds):  # wait_for of Python 3.11 loses a cancellation that meets the end of the scan
+        await done.wait()
     return job.result()
