@@ -18,13 +18,14 @@ async def read(
     *,
     start_line: Annotated[int | None, "First line, counted from 1."] = None,
     end_line: Annotated[int | None, "Last line, included."] = None,
+    column: Annotated[int, "Characters of the first line to pass over, where a page ended inside a long line."] = 0,
 ) -> NotePage:
     """Read a note, or some of its lines.
 
     A long note comes in pages; the answer says where the next one starts. Its version is what `write` wants to see
     before it replaces the note.
     """
-    return await reme.vault.read(path, start_line, end_line)
+    return await reme.vault.read(path, start_line, end_line, column=column)
 
 
 async def write(

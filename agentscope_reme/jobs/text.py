@@ -88,7 +88,8 @@ def _page(page: NotePage) -> Shown:
     lines = f"lines {page.start_line}-{page.end_line} of {page.total_lines}" if page.end_line >= page.start_line else ""
     parts = [page.path, lines or f"no such lines; it has {page.total_lines}", f"version {page.version}"]
     if page.next_line is not None:
-        parts.append(f"the next page starts at line {page.next_line}")
+        inside = f", column {page.cut_column}" if page.cut_column is not None else ""
+        parts.append(f"the next page starts at line {page.next_line}{inside}")
     return Shown(page.text, ", ".join(parts))
 
 

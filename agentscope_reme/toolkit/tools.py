@@ -20,7 +20,7 @@ from ..errors import NoteError, NoteExists, ReMeError
 from ..memory.tool_result import current_window
 from ..vault.layout import DIALOG
 from .journal_page import turns_text
-from .quoting import defused, page_text, search_text
+from .quoting import attribute, defused, page_text, search_text
 
 if TYPE_CHECKING:
     from ..models import NoteChange, NotePage
@@ -236,7 +236,8 @@ class MemoryTools:
         """
         found = await self._reme.vault.list(str(path or ""), recursive=as_bool(recursive), limit=100)
         lines = [
-            f"{entry.path}{'/' if entry.kind == 'folder' else f' ({entry.size} bytes)'}" for entry in found.entries
+            f"{attribute(entry.path)}{'/' if entry.kind == 'folder' else f' ({entry.size} bytes)'}"
+            for entry in found.entries
         ]
         if found.total > len(found.entries):
             lines.append(f"and {found.total - len(found.entries)} more; list a folder below")
