@@ -13,6 +13,7 @@ from .errors import ConfigError, StateError
 from .facade import WorkingMemoryAPI
 from .memory.compaction import Compaction, Left
 from .memory.compactor import Compactor
+from .memory.kept_results import let_expire
 from .memory.lock import LoopLock
 from .memory.tokens import TokenBudget
 from .memory.tool_result import ToolResultCompactor
@@ -106,6 +107,7 @@ class ReMe(WorkingMemoryAPI):
         self._open()
         await self.budget.ready()
         if self.vault.root.is_dir():
+            await let_expire(self.vault, self._memories, self.config.retention_days)
             await self.index.sync()
         return self
 
@@ -119,6 +121,8 @@ class ReMe(WorkingMemoryAPI):
             task.cancel()
         if waiting:
             await asyncio.gather(*waiting, return_exceptions=True)
+        if self._vault is not None:
+            await let_expire(self._vault, self._memories, self.config.retention_days)
         if self._index is not None:
             await self._index.close()
         self._closed = True

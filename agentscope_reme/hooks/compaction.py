@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..memory.in_memory import ReMeInMemoryMemory
+from ..memory.kept_results import keep_shown
 from ..memory.tool_result import current_window
 from .foreign import compact_foreign
 
@@ -82,9 +83,11 @@ async def _keep(reme: "ReMe", agent: Any) -> None:
         current_window.set(memory.max_input_length)
         reme.adopt(memory)
         await reme.compaction.keep_within_window(memory, system_prompt=system_prompt, schemas=schemas)
+        await keep_shown(memory, reme.config.retention_days)
         return
     current_window.set(reme.config.max_input_length)
     await compact_foreign(reme, agent, memory, system_prompt=system_prompt, schemas=schemas)
+    await keep_shown(reme.stand_in(memory), reme.config.retention_days)
 
 
 def _schemas(toolkit: Any) -> str:

@@ -49,6 +49,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
     """
 
     changes_in_place = True  # not where a memory only stands in for another one
+    next_refresh = float("-inf")  # when kept_results looks after its files again, by the monotonic clock
 
     def __init__(
         self,

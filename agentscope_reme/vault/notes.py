@@ -18,6 +18,7 @@ from .changelog import HistoryEntry
 from .dialog import Journal, StoredResult, store_result
 from .edits import append_text, may_replace, must_be_exact, replace_once
 from .encoding import Kind, clean_text, decode_exact, encode_exact, kind_of
+from .expiry import not_there
 from .files import Files, finish
 from .images import MAX_IMAGE_BYTES, NoteImage, read_image
 from .layout import daily_page, today
@@ -79,9 +80,12 @@ class Vault(Files):
         column: int = 0,
     ) -> NotePage:
         bound = self.read_max_bytes if max_bytes is None else max_bytes
-        with self.storage.opened(path) as (descriptor, status, real):
-            own = is_stored_text(real)
-            return read_page(descriptor, status.st_size, real, start_line, end_line, bound, column, own_text=own)
+        try:
+            with self.storage.opened(path) as (descriptor, status, real):
+                own = is_stored_text(real)
+                return read_page(descriptor, status.st_size, real, start_line, end_line, bound, column, own_text=own)
+        except NoteNotFound as error:
+            raise not_there(self.storage, path, error) from error
 
     def read_bytes(self, path: str) -> bytes:
         """All bytes of a file of the vault; blocking."""
