@@ -131,12 +131,14 @@ class SearchResult:
 
     ``ok``; ``weak``: hits, but probably not about this; ``none``: nothing shares a content word (or the floor rejected
     all); ``stale``: the index is behind the files; ``degraded``: a part of the search is off. ``note`` says why.
+    ``evidence`` is how much of the query's content words the best hits hold, 0 to 1: what tells ``weak`` from ``ok``.
     """
 
     status: SearchStatus
     hits: tuple[SearchHit, ...] = ()
     note: str = ""
     query: str = ""
+    evidence: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ class Retriever:
         note = ""
         if query.groups and ranked.evidence < WEAK and not ranked.dated:
             status, note = "weak", "the hits share few words with the query and are probably not about it"
-        return SearchResult(status, hits, note, request.query), reader.stale
+        return SearchResult(status, hits, note, request.query, round(ranked.evidence, 4)), reader.stale
 
     def _in_order(self, groups: Sequence[Group], preferred: frozenset[int]) -> list[Group]:
         files = self._store.corpus.files

@@ -90,7 +90,7 @@ class Index:
         result = await asyncio.to_thread(self._find, Request(query, limit, min_score, filter, token_budget))
         if behind:
             note = f"{behind}; {result.note}" if result.note else behind
-            return SearchResult("stale", result.hits, note, query)
+            return SearchResult("stale", result.hits, note, query, result.evidence)
         return result
 
     async def sync(self) -> IndexReport:
