@@ -114,20 +114,28 @@ class Journal:
             if self._known.rest:
                 self._storage.append(self.path, b"")  # ends the line, so that it is known whether it can be read
                 self._scan()
-            fresh = self._fresh_lines(records)
+            kept: list[str] = []
+            fresh = self._fresh_lines(records, kept)
             if not fresh:
                 return 0
+            self._storage.sync_folders(kept)
             self._storage.append(self.path, b"".join(fresh))
             self._scan()
         self._publish(self.path, "created" if created else "changed")
         return len(fresh)
 
-    def _fresh_lines(self, records: Sequence[JournalRecord]) -> list[bytes]:
-        """The lines to add; what they point to is durable."""
+    def _fresh_lines(self, records: Sequence[JournalRecord], kept: list[str]) -> list[bytes]:
+        """The lines to add. The files they point to are added to ``kept``; their folder is still to be synced."""
+
+        def keep(data: str | bytes, suffix: str) -> StoredResult:
+            stored = store_result(self._storage, data, suffix, sync=False)
+            kept.append(stored.path)
+            return stored
+
         lines: list[bytes] = []
         pending: set[tuple[str, bytes]] = set()
         for record in records:
-            message = take_out(to_jsonable(record.msg), self._keep)
+            message = take_out(to_jsonable(record.msg), keep)
             digest = _digest(message)
             name = str(message.get("id") or f"sha-{digest.hex()}")
             if digest in self._known.digests.get(name, ()) or (name, digest) in pending:
@@ -218,9 +226,6 @@ class Journal:
         with self._mutex:
             self._scan()
             return self._known
-
-    def _keep(self, data: str | bytes, suffix: str) -> StoredResult:
-        return store_result(self._storage, data, suffix)
 
     def _expanded(self, line: JournalLine) -> JournalLine:
         message = put_back(line.msg, self._storage.read)

@@ -36,13 +36,14 @@ UNINDEXED = (
 
 TEMP_PREFIX = ".reme-tmp-"
 MAX_NAME_BYTES = 255
+MAX_PATH_BYTES = 1024  # what macOS can hold
 
 _TOOL_FOLDERS = frozenset({"node_modules", "__pycache__", "$RECYCLE.BIN", "System Volume Information", "lost+found"})
 _LEFTOVERS = (
     "*.sync-conflict-*",
     ".#*",
     "#*#",
-    "~$*",
+    "~*",
     "*~",
     "*.tmp",
     "*.swp",
@@ -57,6 +58,7 @@ _LEFTOVER = re.compile("|".join(translate(pattern) for pattern in _LEFTOVERS))
 _WINDOWS_DEVICE = re.compile(r"(?i:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)")
 # Some disks take names that differ in these characters alone for one (the HFS+ of older Macs).
 _IGNORABLE = re.compile("[\u200b-\u200f\u2060-\u206f\ufeff]")
+_UNNAMEABLE = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _PLAIN_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
@@ -140,6 +142,14 @@ def is_ignored(path: str, extra_globs: Iterable[str] = ()) -> bool:
     )
 
 
+def is_nameable(path: str) -> bool:
+    """Whether a caller can name this file: UTF-8, no backslash or control character, not too long.
+
+    Files that cannot be named cannot be read, so they are not listed or indexed either.
+    """
+    return _UNNAMEABLE.search(path) is None and len(path.encode("utf-8")) <= MAX_PATH_BYTES
+
+
 def iter_files(
     root: Path,
     start: str = "",
@@ -152,33 +162,53 @@ def iter_files(
     """The regular files below ``start``, as (vault-relative path, stat), sorted by name within each folder.
 
     Symlinks are not followed: what they point to inside the vault is met under its own name, what lies outside is not
-    the vault's. FIFOs, sockets and folders named like notes are passed over, as are names that are not UTF-8, and
+    the vault's. FIFOs, sockets and folders named like notes are passed over, as are names that no caller can give, and
     folders that vanish or cannot be read. ``suffixes`` are lower case with the dot; ``skip`` are folders not
     entered; ``hidden`` includes what is ignored otherwise.
     """
-    pending = [start.strip("/")]
-    while pending:
-        folder = pending.pop()
-        try:
-            with os.scandir(root / folder if folder else root) as scan:
-                entries = sorted(scan, key=lambda entry: entry.name)
-        except OSError:
-            continue
-        below: list[str] = []
-        for entry in entries:
-            path = f"{folder}/{entry.name}" if folder else entry.name
-            ignored = not hidden and (is_ignored(entry.name) or (extra_globs and is_ignored(path, extra_globs)))
-            if path in skip or ignored:
-                continue
+    from .paths import Folder
+
+    start = start.strip("/")
+    try:
+        folder = Folder.root(root)
+        for name in start.split("/") if start else ():
+            with folder as above:
+                folder = above.child(name)
+    except OSError:
+        return
+
+    def is_wanted(name: str, path: str) -> bool:
+        if path in skip or not is_nameable(path):
+            return False
+        return hidden or not (is_ignored(name) or (extra_globs and is_ignored(path, extra_globs)))
+
+    def below(folder: "Folder", prefix: str) -> Iterator[tuple[str, os.stat_result]]:
+        folders = []
+        with folder:
             try:
-                path.encode("utf-8")
-                if entry.is_dir(follow_symlinks=False):
-                    below.append(path)
-                elif entry.is_file(follow_symlinks=False) and _has_suffix(entry.name, suffixes):
-                    yield path, entry.stat(follow_symlinks=False)
-            except (OSError, UnicodeEncodeError):
-                continue
-        pending.extend(reversed(below))
+                with folder.scan() as scan:
+                    entries = sorted(scan, key=lambda entry: entry.name)
+            except OSError:
+                return
+            for entry in entries:
+                path = prefix + entry.name
+                if not is_wanted(entry.name, path):
+                    continue
+                try:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.name)
+                    elif entry.is_file(follow_symlinks=False) and _has_suffix(entry.name, suffixes):
+                        yield path, entry.stat(follow_symlinks=False)
+                except OSError:
+                    continue
+            for name in folders:
+                try:
+                    inner = folder.child(name)
+                except OSError:
+                    continue
+                yield from below(inner, f"{prefix}{name}/")
+
+    yield from below(folder, f"{start}/" if start else "")
 
 
 def _has_suffix(name: str, suffixes: tuple[str, ...] | None) -> bool:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from ..errors import NoteError, NoteNotFound
 from .encoding import kind_of
-from .layout import UNINDEXED, is_ignored, iter_files
+from .layout import UNINDEXED, is_ignored, is_nameable, iter_files
 from .paths import locate, parse_path
 from .refusals import refusal
 from .storage import VERSION_LENGTH, Storage
@@ -108,15 +108,14 @@ def _children(
     storage: Storage, folder: str, zone: tzinfo | None, suffixes: tuple[str, ...] | None, ignore: tuple[str, ...]
 ) -> list[NoteStat]:
     found = []
-    with os.scandir(storage.root / folder) as scan:
+    with locate(storage.root, (*parse_path(folder, folder=True), ".")) as place, place.folder.scan() as scan:
         for entry in scan:
             path = f"{folder}/{entry.name}" if folder else entry.name
-            if is_ignored(entry.name) or (ignore and is_ignored(path, ignore)) or entry.is_symlink():
+            if is_ignored(entry.name) or (ignore and is_ignored(path, ignore)) or not is_nameable(path):
                 continue
             try:
-                path.encode("utf-8")
                 status = entry.stat(follow_symlinks=False)
-            except (OSError, UnicodeEncodeError):
+            except OSError:
                 continue
             folder_wanted = modes.S_ISDIR(status.st_mode) and suffixes is None
             named = suffixes is None or entry.name.lower().endswith(suffixes)

@@ -19,9 +19,8 @@ from pathlib import Path
 from types import TracebackType
 
 from ..errors import PathError
-from .layout import MAX_NAME_BYTES, is_windows_device
+from .layout import MAX_NAME_BYTES, MAX_PATH_BYTES, is_windows_device
 
-MAX_PATH_BYTES = 1024  # what macOS can hold
 _MAX_LINKS = 40  # as Linux
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -146,6 +145,10 @@ class Folder:
 
     def entries(self) -> list[str]:
         return os.listdir(self.fd if self.fd is not None else self.path)
+
+    def scan(self) -> "os._ScandirIterator[str]":
+        """The entries with what is known of them; close it, or use it in a ``with`` statement."""
+        return os.scandir(self.fd if self.fd is not None else self.path)
 
     def sync(self) -> None:
         """Make the folder's entries durable."""

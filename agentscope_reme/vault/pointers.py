@@ -12,9 +12,11 @@ import copy
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from .encoding import clean_text, safe_cut
+from .expiry import refresh
 from .layout import TOOL_RESULT
 from .storage import Storage, digest_of
 
@@ -38,9 +40,9 @@ def is_stored_text(path: str) -> bool:
     return path.endswith(".txt") and _STORED.fullmatch(path) is not None
 
 
-def store_result(storage: Storage, data: str | bytes, suffix: str = ".txt") -> StoredResult:
+def store_result(storage: Storage, data: str | bytes, suffix: str = ".txt", *, sync: bool = True) -> StoredResult:
     """Keep data under ``session/tool_result/<hash><suffix>``; the same data is kept once, different data never share a
-    file. A text's NULs stay; lone surrogates become U+FFFD."""
+    file. A text's NULs stay; lone surrogates become U+FFFD. With ``sync=False`` the folder is left to the caller."""
     text = isinstance(data, str)
     raw = clean_text(data, keep_nul=True).encode("utf-8") if isinstance(data, str) else bytes(data)
     extension = re.sub(r"[^a-z0-9]", "", suffix.lower())[:8] or "bin"
@@ -50,12 +52,13 @@ def store_result(storage: Storage, data: str | bytes, suffix: str = ".txt") -> S
         path = f"{TOOL_RESULT}/{digest[:length]}.{extension}"
         present = storage.read_if_any(path)
         if present is None:
-            storage.replace(path, raw)
+            storage.replace(path, raw, sync=sync)
             break
         if present == raw:
+            refresh(storage, [path], datetime.now().astimezone())  # it is as young as what now points to it
             break
         if length == 64:  # damaged: what bears the whole hash and is not the data
-            storage.replace(path, raw)
+            storage.replace(path, raw, sync=sync)
     return StoredResult(path, len(raw), lines)
 
 

@@ -178,7 +178,8 @@ def _unlink(moving: _Move, old: str) -> None:
         moving.events.append((path, "removed"))
     folders = {path[:cut] for path in moving.paths for cut in range(len(old), len(path)) if path[cut] == "/"}
     for folder in sorted(folders, key=len, reverse=True):
-        storage.prune_folder(folder)
+        if not storage.prune_folder(folder):
+            moving.failed.append((folder, "something in it is no regular file, and stays"))
 
 
 def _outcome(moving: _Move, old: str, new: str, entries: dict[str, HistoryEntry]) -> NoteChange:

@@ -1,6 +1,5 @@
 """Removing a note or a folder: it goes to the trash in ``history/``, from where ``undo`` brings it back."""
 
-import os
 import stat as modes
 
 from ..errors import NoteNotFound, PathError
@@ -8,7 +7,7 @@ from ..models import NoteChange
 from .files import Files
 from .history import Change, HistoryEntry
 from .inbound import links_to
-from .layout import TEMP_PREFIX
+from .layout import TEMP_PREFIX, iter_files
 from .paths import locate, parse_path
 
 
@@ -53,10 +52,5 @@ def files_below(files: Files, real: str) -> list[str]:
         raise NoteNotFound(f"there is no {real} in the vault", real)
     if not modes.S_ISDIR(status.st_mode):
         return [real] if modes.S_ISREG(status.st_mode) else []
-    found = []
-    for folder, _, names in os.walk(files.root / real):
-        base = os.path.relpath(folder, files.root).replace(os.sep, "/")
-        for name in names:
-            if not name.startswith(TEMP_PREFIX) and modes.S_ISREG(os.lstat(os.path.join(folder, name)).st_mode):
-                found.append(f"{base}/{name}")
-    return sorted(found)
+    below = iter_files(files.root, real, skip=(), hidden=True)
+    return sorted(path for path, _ in below if not path.rpartition("/")[2].startswith(TEMP_PREFIX))

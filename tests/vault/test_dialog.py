@@ -229,6 +229,13 @@ def test_a_missing_or_altered_file_leaves_the_pointer(vault: Vault) -> None:
         assert pointers_in(line.msg) in ([path_a], [path_b])
 
 
+def test_a_message_that_speaks_of_pointers_needs_no_folder(vault: Vault) -> None:
+    journal = vault.journal("s")
+    said = message("m", [{"type": "tool_use", "id": "1", "name": "f", "input": {"$file": "x"}}])
+    assert journal.append(records(said)) == 1
+    assert journal.read(expand=True)[0].msg == said
+
+
 @pytest.mark.parametrize(
     "forged",
     [

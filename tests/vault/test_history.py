@@ -352,6 +352,15 @@ def test_a_folder_moves_with_its_links(vault: Vault) -> None:
     assert vault.read_sync("x.md").text == "[[p/one.md]] ![[p/pic.png]]\n"
 
 
+def test_what_a_moved_folder_leaves_behind_is_named(vault: Vault) -> None:
+    vault.write_sync("d/a.md", "x\n")
+    (vault.root / "d" / "link.md").symlink_to("a.md")
+    change = vault.move_sync("d", "e")
+    assert vault.read_sync("e/a.md").text == "x\n"
+    assert [path for path, _ in change.failed] == ["d"]
+    assert (vault.root / "d" / "link.md").is_symlink()
+
+
 def test_a_note_moves_into_a_folder_under_its_own_name(vault: Vault) -> None:
     vault.write_sync("a.md", "x\n")
     vault.write_sync("d/b.md", "x\n")

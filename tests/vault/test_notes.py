@@ -537,6 +537,54 @@ def test_a_folder_is_listed_without_what_is_no_note(vault: Vault) -> None:
     assert Vault(vault.root, ignore=("a/deep/*", "*.png")).list_sync("", recursive=True).total == 2
 
 
+def test_what_is_listed_can_be_read(vault: Vault) -> None:
+    for name in ("a\\b.md", "tab\t.md", "bell\x07.md", "~draft.md", "ok?.md", "中文.md", "\u202egnp.md", ".x.md"):
+        put(vault, name, b"text\n")
+    put(vault, "d/" * 300 + "deep.md", b"text\n")
+    (vault.root / os.fsdecode(b"latin-\xe9.md")).write_bytes(b"text\n")
+    for recursive in (True, False):
+        for entry in vault.list_sync("", recursive=recursive).entries:
+            if entry.kind == "file":
+                assert vault.read_sync(entry.path).text == "text\n"
+    found = {entry.path for entry in vault.list_sync("", recursive=True).entries}
+    assert {"ok?.md", "中文.md"} <= found
+    assert len([path for path in found if "/" not in path]) == 2
+
+
+def test_a_folder_swapped_for_a_link_while_it_is_listed_shows_nothing_outside(tmp_path: Path) -> None:
+    import threading
+
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "SECRET.md").write_text("x")
+    vault = Vault(tmp_path / "vault")
+    vault.write_sync("door/in/note.md", "x\n")
+    stop = threading.Event()
+
+    def swap() -> None:
+        door, kept = vault.root / "door", vault.root / "kept"
+        while not stop.is_set():
+            door.rename(kept)
+            door.symlink_to(outside)
+            door.unlink()
+            kept.rename(door)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    seen: set[str] = set()
+    try:
+        for _ in range(300):
+            seen |= {entry.path for entry in vault.list_sync("", recursive=True).entries}
+            try:
+                seen |= {entry.path for entry in vault.list_sync("door").entries}
+            except (NoteNotFound, PathError):
+                continue
+    finally:
+        stop.set()
+        swapper.join()
+    assert not [path for path in seen if "SECRET" in path]
+
+
 def test_a_listing_can_be_sorted_by_time(vault: Vault) -> None:
     for number, name in enumerate(["b.md", "a.md", "c.md"]):
         vault.write_sync(name, "x\n")
