@@ -229,7 +229,7 @@ class Vault(Files):
 
         data = self.read_bytes(path)
         kind = kind_of(data)
-        return parse(decode_exact(data)).front if kind.exact else FileFrontMatter()
+        return parse(decode_exact(data)).front if kind.exact else FileFrontMatter(error=f"not UTF-8 ({kind.encoding})")
 
     async def frontmatter_update(
         self, path: str, changes: Mapping[str, Any], *, actor: str = "user", reason: str = ""

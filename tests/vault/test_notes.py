@@ -216,7 +216,9 @@ def test_other_encodings_are_shown_and_never_saved_as_something_else(
         with pytest.raises(NoteError, match="not UTF-8"):
             attempt()
     assert (vault.root / "a.md").read_bytes() == data
-    assert vault.frontmatter_read_sync("a.md").data == {}
+    front = vault.frontmatter_read_sync("a.md")
+    assert front.data == {}
+    assert front.error is not None
 
 
 def test_damaged_utf_8_is_shown_and_its_bytes_survive_an_edit(vault: Vault) -> None:
@@ -595,6 +597,32 @@ def test_a_listing_can_be_sorted_by_time(vault: Vault) -> None:
         "b.md",
     ]
     assert all(entry.modified.tzinfo is not None for entry in vault.list_sync().entries)
+
+
+def test_vaults_of_older_systems_open_as_they_are(vault: Vault) -> None:
+    old = {
+        "MEMORY.md": b"# Facts\n",
+        "memory/2026-01-05.md": "路由器密码贴在柜门上\n".encode(),
+        "dialog/2026-01-05.jsonl": b'{"id": "1", "content": "hi"}\n',
+        "tool_result/ab12.txt": b"a long result\n",
+        "tool_results/cd34.txt": b"another\n",
+        "reme_metadata/bm25_index.pkl": b"\x80\x04cos\nsystem\n",
+        "reme_session/dialog/s.jsonl": b'{"id": "2"}\n',
+        "session/dialog/Old Session.jsonl": b'{"id": "3"}\n',
+        "daily/2026-01-05/card.md": b"---\nname: card\n---\nx\n",
+        "digest/wiki/tea.md": b"[[daily/2026-01-05/card.md]]\n",
+    }
+    for path, data in old.items():
+        put(vault, path, data)
+    found = {entry.path for entry in vault.list_sync("", recursive=True).entries}
+    machinery = {path for path in old if path.startswith(("tool_result", "reme_metadata"))}
+    assert found == set(old) - machinery
+    for path, data in old.items():
+        if not path.endswith(".pkl"):
+            assert vault.read_sync(path).text.encode() == data
+    assert vault.read_sync("reme_metadata/bm25_index.pkl").path == "reme_metadata/bm25_index.pkl"
+    assert {path: (vault.root / path).read_bytes() for path in old} == old
+    assert not (vault.root / "metadata").exists()
 
 
 def test_listing_what_is_not_a_folder_says_so(vault: Vault) -> None:
