@@ -113,6 +113,7 @@ class WorkingMemoryAPI:
         """
         from .memory.compactor import Compactor
         from .memory.envelope import envelope_text, user_language
+        from .memory.plan import LEAST_CAP
 
         config = self.config
         window = max_input_length or config.max_input_length
@@ -128,7 +129,7 @@ class WorkingMemoryAPI:
             )
         outcome: Any = Failed("nothing_to_summarise")
         if messages:
-            cap = max(48, min(config.summary_max_tokens, window // 8))
+            cap = max(LEAST_CAP, min(config.summary_max_tokens, window // 8))
             outcome = await compactor.checkpoint(
                 messages,
                 previous_summary,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 OPEN, CLOSE = "<conversation-checkpoint>", "</conversation-checkpoint>"
 _FENCE = re.compile(r"<(\s*/?\s*)(conversation-checkpoint)", re.IGNORECASE)
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
-_LETTER = re.compile(r"[A-Za-z]")
+_LATIN_RUN = re.compile(r"[A-Za-z0-9_./\\@:=+-]+")
 
 _HEAD = {
     "en": (
@@ -73,11 +73,15 @@ def without_envelope(text: str) -> str:
 
 
 def language_of(texts: "Iterable[str]", default: str = "en") -> str:
-    """Return ``zh`` or ``en`` by the majority of characters; a Han character weighs as much as two letters."""
+    """Return ``zh`` or ``en`` by the majority of characters; a Han character weighs as much as two letters.
+
+    Letters are those of words: paths, addresses and names of code are written alike in every language.
+    """
     han = letters = 0
     for text in texts:
         han += len(_HAN.findall(text))
-        letters += len(_LETTER.findall(text))
+        runs = (run.strip("./:=+-") for run in _LATIN_RUN.findall(text))
+        letters += sum(len(run) for run in runs if run.isalpha())
     if not han and not letters:
         return default
     return "zh" if han * 2 >= letters else "en"

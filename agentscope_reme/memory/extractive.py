@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from agentscope.message import Msg
 
 LINE_CHARS = 240
+ROUNDS = 3
+# A smaller part of the cap may stay unused.
+LEAST_SPARE = 0.04
 # Shares of the cap. What the sections leave over goes to the facts in Critical Context, then to the others in order.
 _SHARES = {
     "Goal": 0.12,
@@ -79,13 +82,18 @@ async def extractive_checkpoint(
     for name, share in _SHARES.items():
         chosen[name], used = await _fitting(name, lines[name], left * share, count)
         spare += left * share - used
-    for name in (_SPARE_FIRST, *(name for name in _SHARES if name != _SPARE_FIRST)):
-        if len(chosen[name]) < len(lines[name]):
-            had = sum([await count(line) + 1 for line in chosen[name]])
-            chosen[name], used = await _fitting(name, lines[name], had + spare, count)
-            spare += had - used
+    for _ in range(ROUNDS):
+        for name in (_SPARE_FIRST, *(name for name in _SHARES if name != _SPARE_FIRST)):
+            if len(chosen[name]) < len(lines[name]):
+                had = sum([await count(line) + 1 for line in chosen[name]])
+                chosen[name], used = await _fitting(name, lines[name], had + spare, count)
+                spare += had - used
+        # The sum over lines is more than the whole; what that leaves is used as well.
+        spare = float(cap - await count(_rendered(chosen)))
+        if spare < cap * LEAST_SPARE:
+            break
     text = _rendered(chosen)
-    while await count(text) > cap:  # sums of lines undercount a little; drop lines until the whole fits
+    while await count(text) > cap:  # and with some counters it is less
         longest = max(SECTIONS, key=lambda name: sum(map(len, chosen[name])))
         if not chosen[longest]:
             break
@@ -118,8 +126,10 @@ def _sorted_lines(messages: Sequence["Msg"], previous: str, words: Mapping[str, 
         # Where to go on is one place: the newest.
         before["Next Steps"] = [line for line in before.get("Next Steps", []) if not line.startswith(_GO_ON)]
     found["Progress"] = list(_progress(messages, words))
+    told = "\n".join(line for found_lines in found.values() for line in found_lines)
     names = identifiers(text_of(message) for message in reversed(said))
-    found["Critical Context"] += [f"- {shortened(name, LINE_CHARS)}" for name in reversed(names)]
+    bare = [f"- {shortened(name, LINE_CHARS)}" for name in reversed(names) if name not in told]
+    found["Critical Context"] = bare + found["Critical Context"]
     return {name: _unique([*before.get(name, []), *found[name]]) for name in SECTIONS}
 
 

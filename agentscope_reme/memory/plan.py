@@ -8,6 +8,8 @@ if TYPE_CHECKING:
 
 # Messages that are not going to free this share of the window, or half a checkpoint, are not worth a call of a model.
 LEAST_GAIN = 0.02
+# No checkpoint with its six headings is shorter.
+LEAST_CAP = 64
 # What a provider adds around the system prompt.
 MESSAGE_FRAME = 4
 
@@ -49,5 +51,5 @@ def plan(memory: "ReMeInMemoryMemory", fixed: int) -> Plan:
     trigger = max(threshold, fixed + (window - fixed) // 2)
     room = max(0, trigger - fixed)
     reserve = min(config.memory_compact_reserve, threshold // 4, room // 3)
-    cap = max(48, min(config.summary_max_tokens, window // 8, room // 3))
+    cap = max(LEAST_CAP, min(config.summary_max_tokens, window // 8, room // 3))
     return Plan(window, fixed, trigger, reserve, cap)

@@ -1,0 +1,137 @@
+"""The running account of a memory's content: a step costs what is new, and the account is the one made from nothing."""
+
+import asyncio
+
+from agentscope.message import Msg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentscope_reme.memory.ledger import Ledger, weight
+from agentscope_reme.memory.tokens import TokenBudget
+from agentscope_reme.memory.window import is_sound
+from tests.hooks.agents import ByteCounter
+from tests.memory.conversations import calls, histories, result, said, user
+
+
+class Counting(ByteCounter):
+    def __init__(self):
+        self.asked = []
+
+    def count_text(self, text):
+        self.asked.append(text)
+        return super().count_text(text)
+
+
+async def settled(ledger, counter=None):
+    return await ledger.settle(TokenBudget(counter or ByteCounter()))
+
+
+@settings(max_examples=150, deadline=None)
+@given(histories, st.data())
+def test_appending_taking_off_and_making_anew_agree(messages, data):
+    async def go():
+        ledger, content = Ledger(), []
+        for message in messages:
+            marks = data.draw(st.sampled_from([[], ["hint"], ["a", "b"]]))
+            content.append((message, marks))
+            ledger.append(message, marks)
+            if data.draw(st.booleans()):
+                await settled(ledger)
+            if data.draw(st.integers(0, 3)) == 0 and not ledger.drop_last(content):
+                content.pop()
+                ledger.rebuild(content)
+            fresh = Ledger()
+            fresh.rebuild(content)
+            assert ledger.follows(content)
+            assert (ledger.ids, ledger.marks) == (fresh.ids, fresh.marks)
+            assert ledger.sound == fresh.sound == is_sound([m for m, _ in content])
+            assert await settled(ledger) == await settled(fresh)
+            if content and ledger.sound:
+                assert [m for m, _ in ledger.fresh_results] == [m for m, _ in fresh.fresh_results]
+
+    asyncio.run(go())
+
+
+async def test_a_message_is_counted_once_and_again_only_when_it_changed():
+    counter, ledger = Counting(), Ledger()
+    content = [(user("a " * 50), []), (said("b " * 50), [])]
+    for entry in content:
+        ledger.append(*entry)
+    total = await settled(ledger, counter)
+    assert len(counter.asked) == 2
+    ledger.rebuild(content)
+    ledger.rebuild(content[::-1])
+    assert await settled(ledger, counter) == total
+    assert len(counter.asked) == 2, "costs of messages that stay are kept"
+    content[0][0].content = "changed, and longer than it was " * 20
+    ledger.rebuild(content)
+    ledger.find_changes(content)
+    assert await settled(ledger, counter) > total
+    assert len(counter.asked) == 3
+
+
+async def test_a_message_replaced_in_the_list_is_found():
+    ledger, content = Ledger(), [(user("a"), []), (user("b"), []), (user("c"), [])]
+    for entry in content:
+        ledger.append(*entry)
+    await settled(ledger)
+    content[1] = (user("much longer than what stood here before " * 20), [])
+    assert ledger.follows(content), "neither length nor last message say so"
+    ledger.find_changes(content)
+    assert await settled(ledger) > 250
+    assert ledger.ids[content[1][0].id] == 1
+
+
+async def test_a_change_in_place_changes_the_weight():
+    for message, change in (
+        (user("text"), lambda m: setattr(m, "content", "longer text")),
+        (said("text"), lambda m: m.content[0].update(text="longer text")),
+        (calls("a", q="x"), lambda m: m.content[0]["input"].update(q="longer")),
+        (result("a", output="x"), lambda m: m.content[0].update(output="longer")),
+        (result("a", output=[{"type": "text", "text": "x"}]), lambda m: m.content[0]["output"][0].update(text="long")),
+        (Msg("Remy", [{"type": "thinking", "thinking": "x"}], "assistant"),
+         lambda m: m.content[0].update(thinking="longer")),
+    ):  # fmt: skip
+        before = weight(message)
+        change(message)
+        assert weight(message) > before
+
+
+async def test_a_message_that_leaves_while_it_is_counted_is_not_entered():
+    released = asyncio.Event()
+
+    class Slow(TokenBudget):
+        async def message(self, message):
+            await released.wait()
+            return 7
+
+    ledger, content = Ledger(), [(user("a"), []), (user("b"), [])]
+    for entry in content:
+        ledger.append(*entry)
+    counting = asyncio.create_task(ledger.settle(Slow(ByteCounter())))
+    await asyncio.sleep(0)
+    del content[1]
+    ledger.rebuild(content)
+    released.set()
+    assert await counting == 7
+    assert ledger.total == 7
+
+
+def test_calls_and_results_are_not_taken_off_the_end():
+    for last in (calls("x"), result("x")):
+        ledger, content = Ledger(), []
+        for message in (user("go"), calls("x"), result("x"))[: 1 if last.role == "assistant" else 2]:
+            content.append((message, []))
+            ledger.append(message, [])
+        content.append((last, ["hint"]))
+        ledger.append(last, ["hint"])
+        assert not ledger.drop_last(content)
+        assert content[-1][0] is last
+
+
+def test_results_wait_with_the_arguments_of_their_calls():
+    ledger = Ledger()
+    for message in (user("go"), calls("a", path="session/tool_result/x.txt"), result("a")):
+        ledger.append(message, [])
+    ((message, inputs),) = ledger.fresh_results
+    assert inputs == {"a": {"path": "session/tool_result/x.txt"}}
