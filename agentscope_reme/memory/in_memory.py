@@ -12,6 +12,7 @@ from agentscope.message import Msg
 
 from ..config import ReMeConfig
 from ..errors import StateError
+from ..vault.encoding import clean_text
 from . import state as saved_state
 from .blocks import COMPRESSED
 from .breaker import Breaker
@@ -65,7 +66,8 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self._ledger = Ledger()
         super().__init__()
         self.vault = vault
-        self.session_id = session_id or uuid4().hex
+        # As a saved state will have it, so that the journal's name stays the same.
+        self.session_id = clean_text(session_id, keep_nul=True) if session_id else uuid4().hex
         self.config = config or ReMeConfig.of()
         self.budget = budget or TokenBudget(media_tokens=self.config.media_tokens)
         self._own_window = max_input_length

@@ -424,6 +424,16 @@ async def test_summary_and_messages_are_in_one_state_at_every_step(vault: Vault)
     assert counts == [(0, False), (6, False), (2, True)]
 
 
+@pytest.mark.parametrize("session_id", ["a\udce4", "../../x", "你好", "x" * 400, "a\x00b", "CON", "A", " "])
+async def test_a_session_keeps_its_journal_whatever_its_id(vault: Vault, session_id: str) -> None:
+    memory = ReMeInMemoryMemory(vault, session_id=session_id)
+    await memory.add(user("folded"))
+    await memory.mark_messages_compressed([memory.content[0][0]])
+    again = ReMeInMemoryMemory(Vault(vault.root))
+    again.load_state_dict(json.loads(text(memory.state_dict())))
+    assert [message.content for message in await again.get_memory(mark="compressed")] == ["folded"]
+
+
 async def test_two_memories_of_one_session_journal_each_message_once(vault: Vault) -> None:
     one, other = (ReMeInMemoryMemory(vault, session_id="s1") for _ in range(2))
     shared = [user(f"shared {number}") for number in range(10)]

@@ -116,7 +116,10 @@ def test_promise_07_append_keeps_every_old_line_and_adds_whole_lines_or_a_stump(
     assert tried > 4
 
 
-@pytest.mark.parametrize("change", ["write", "append", "edit", "frontmatter"])
+_SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("append", "frontmatter")]
+
+
+@pytest.mark.parametrize("change", ["write", "edit", *_SLOW])
 def test_promise_07_a_change_of_a_note_is_made_or_not_and_can_be_undone(tmp_path: Path, change: str) -> None:
     before = "---\ntags: [a]\n---\nwalnut table\n"
     changes: dict[str, Callable[[Vault], Any]] = {
