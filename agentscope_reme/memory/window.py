@@ -140,9 +140,14 @@ def _tail_start(entries: Sequence[Entry], costs: Sequence[int], reserve: int) ->
         if total > reserve:
             break
         fits = i
-    # The latest legal start that leaves something a model would see: the floor under "something recent is kept".
+    # The latest legal start that leaves something a model would see, beside hints: the floor under "something recent is
+    # kept".
     last = max(
-        (i for i in range(count) if has_content(messages[i]) or any(True for _ in results_of(messages[i]))),
+        (
+            i
+            for i, (message, marks) in enumerate(entries)
+            if HINT not in marks and (has_content(message) or any(results_of(message)))
+        ),
         default=count - 1,
     )
     floor = legal[bisect_right(legal, last) - 1]
