@@ -9,7 +9,7 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakSet
 
 from .config import ReMeConfig
-from .errors import ConfigError, StateError
+from .errors import ConfigError, ReMeError, StateError
 from .facade import WorkingMemoryAPI
 from .memory.compaction import Compaction, Left
 from .memory.compactor import Compactor
@@ -18,6 +18,7 @@ from .memory.lock import LoopLock
 from .memory.tokens import TokenBudget
 from .memory.tool_result import ToolResultCompactor
 from .models import CompactionEvent, Response, SearchResult
+from .vault.layout import METADATA
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,9 +108,21 @@ class ReMe(WorkingMemoryAPI):
         self._open()
         await self.budget.ready()
         if self.vault.root.is_dir():
+            if (self.vault.root / METADATA).is_dir():  # somebody has written here before
+                await asyncio.to_thread(self._tidy)
             await let_expire(self.vault, self._memories, self.config.retention_days)
             await self.index.sync()
         return self
+
+    def _tidy(self) -> None:
+        """Remove what dead writers left, and let go of old history. A vault that cannot be written stays as it is."""
+        from .vault.retention import prune
+
+        try:
+            self.vault.storage.sweep()
+            prune(self.vault.log)
+        except (ReMeError, OSError) as error:
+            logger.info("The vault was not tidied (%s).", error)
 
     async def close(self) -> None:
         """Finish background cards within ``close_timeout`` seconds, persist the index, stop. Safe to call twice."""
@@ -142,7 +155,11 @@ class ReMe(WorkingMemoryAPI):
 
             config = self.config
             self._vault = Vault(
-                config.vault_dir, timezone=config.timezone, read_max_bytes=config.read_max_bytes, ignore=config.ignore
+                config.vault_dir,
+                timezone=config.timezone,
+                read_max_bytes=config.read_max_bytes,
+                ignore=config.ignore,
+                link_rule=config.link_resolution,
             )
         return self._vault
 
