@@ -106,6 +106,29 @@ async def test_a_whole_agent_comes_back_through_a_json_session(vault_dir: Path, 
         ]
 
 
+async def test_a_session_saved_before_this_memory_was_attached_loads(vault_dir: Path, tmp_path: Path) -> None:
+    """With a call that was interrupted, as old sessions have them: what is sent is whole, what is stored untouched."""
+    session = JSONSession(str(tmp_path / "sessions"))
+    old = ReActAgent("Remy", "You are Remy.", ScriptedModel(), OpenAIChatFormatter())
+    await old.memory.add([user("Look."), called("c1"), said("I noticed that you interrupted me.")])
+    await session.save_session_state("s1", agent=old)
+    async with ReMe(vault_dir) as reme:
+        model = ScriptedModel(default="Going on.")  # strict: refuses a call without its result
+        agent = ReActAgent("Remy", "You are Remy.", model, OpenAIChatFormatter())
+        agent.set_console_output_enabled(False)
+        reme.attach(agent, session_id="s1")
+        await session.load_session_state("s1", agent=agent)
+        await agent(user("Go on."))
+        assert "Look." in model.last.role_text("user")
+        stored = [message.to_dict() for message, _ in agent.memory.content[:3]]
+        assert stored == [message.to_dict() for message, _ in old.memory.content]
+        # And back: a session saved with this memory loads into an agent without it.
+        await session.save_session_state("s1", agent=agent)
+    back = ReActAgent("Remy", "You are Remy.", ScriptedModel(), OpenAIChatFormatter())
+    await session.load_session_state("s1", agent=back)
+    assert [message.get_text_content() for message in await back.memory.get_memory()][-1] == "Going on."
+
+
 async def test_stock_to_ours_to_stock_keeps_every_message_and_mark(vault: Vault) -> None:
     stock = InMemoryMemory()
     await a_conversation(stock)
