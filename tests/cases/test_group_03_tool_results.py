@@ -144,6 +144,35 @@ async def test_c3_04_a_file_that_a_session_points_to_is_never_aged_away_by_defau
     assert (folder / "notes-of-mine.txt").read_text(encoding="utf-8") == "put here by a person\n"
 
 
+async def test_c3_04_a_clean_up_keeps_what_a_loaded_session_shows_and_read_says_what_expired(vault_dir: Path) -> None:
+    folder = vault_dir / "session" / "tool_result"
+
+    def age_all() -> None:
+        long_ago = time.time() - 40 * 86_400
+        for file in folder.iterdir():
+            os.utime(file, (long_ago, long_ago))
+
+    async with ReMe(vault_dir, recent_max_bytes=6_000) as reme:
+        agent = agent_with(reme, model_of(call("fetch"), "Seen."), tool_returning(LONG))
+        await agent(Msg("user", "Fetch it.", "user"))
+        saved = json.loads(json.dumps(agent.memory.state_dict()))
+        gone = await reme.vault.store_result("nobody points here\n" * 400)
+        (folder / "mine.txt").write_text("a person's file\n", encoding="utf-8")
+        age_all()
+    reme = ReMe(vault_dir, retention_days=30)
+    agent = agent_with(reme, model_of())
+    agent.memory.load_state_dict(saved)  # before the clean-up of start()
+    async with reme:
+        result = next(message for message, _ in agent.memory.content if message.role == "system").content[0]
+        told = arguments_of(notice_in(text_of(result["output"]))["arguments"])
+        assert await read_all(agent, path=told["path"]) == LONG
+        said = text_of(await call_tool(agent, "read", path=gone.path))
+        assert said == (
+            f"Error: {gone.path} expired on {reme.vault.now().date()}; call the tool again if its result is needed"
+        )
+        assert (folder / "mine.txt").is_file()
+
+
 async def test_c3_04_a_missing_file_is_a_plain_sentence(reme: ReMe) -> None:
     agent = agent_with(reme, model_of())
     shown = text_of(await call_tool(agent, "read", path="session/tool_result/0123456789abcdef.txt"))
