@@ -55,13 +55,16 @@ def register_memory_tools(
         toolkit.create_tool_group(group_name, "Search, read and write the long-term memory vault.", active=True)
     bound = MemoryTools(reme, {name: shown for shown, name in wanted.items()})
     for shown, name in wanted.items():
-        if name in _READING:
-            reme.tool_results.reading_tools.add(shown)
         if shown in present and shown not in taken:
             continue
         toolkit.register_tool_function(
             getattr(bound, name), group_name=group_name, func_name=shown, namesake_strategy=namesake_strategy
         )
+    # By the names under which they are there now: a namesake that stays is not ours, a renamed tool is.
+    for shown in toolkit.tools:
+        owner = _owner(toolkit, shown)
+        if owner is not None and owner.reme is reme and toolkit.tools[shown].original_func.__name__ in _READING:
+            reme.tool_results.reading_tools.add(shown)
     return toolkit
 
 

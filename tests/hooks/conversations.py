@@ -32,7 +32,7 @@ class Conversation:
 
     def __init__(self, rng: random.Random, window: int) -> None:
         self.rng, self.window = rng, window
-        self._marks = 0
+        self._marks = self._calls_made = 0
         self.steps: list[list[Msg]] = [[Msg("user", self.text(20), "user")]]
         for _ in range(rng.randint(2, 10)):
             self.steps += self._more()
@@ -66,7 +66,8 @@ class Conversation:
         return [[Msg("user", pieces, "user")]]
 
     def _calls(self, count: int) -> list[Msg]:
-        ids = [f"call_{self.rng.getrandbits(60):x}" for _ in range(count)]
+        self._calls_made += count
+        ids = [f"call_{self._calls_made - i:05d}" for i in range(count)]
         blocks: list[Any] = []
         if self.rng.random() < 0.2:
             blocks.append({"type": "thinking", "thinking": self.text(self.size())})
