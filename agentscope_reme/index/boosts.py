@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import CORRECTS, TIME_WORDS, Corpus
-from .keyword_columns import Ints
+from .corpus import Corpus
+from .entries import CORRECTS, TIME_WORDS
+from .keyword_columns import Ints, distinct
 
 if TYPE_CHECKING:
     from .query_terms import QueryTerms
+    from .stretches import Stretches
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,27 @@ class Context:
     titles: Callable[[Sequence[int]], Sequence[float]] | None = None
 
 
+def ceiling_factors(
+    corpus: Corpus, blocks: "Stretches", query: "QueryTerms", context: Context, weights: Weights
+) -> NDArray[np.float64]:
+    """What no unit of a stretch can be multiplied by more than, by stretch."""
+    out = np.ones(len(blocks.living))
+    if context.closeness is not None and weights.date:
+        day, slots = corpus.column("day"), np.flatnonzero(corpus.units.alive)
+        days = distinct(day[slots])
+        near = np.array([context.closeness(one) if one else 0.0 for one in days.tolist()])
+        np.maximum.at(out, corpus.column("stretch")[slots], 1 + weights.date * near[np.searchsorted(days, day[slots])])
+    if context.named and weights.speaker:
+        out *= 1 + weights.speaker
+    if query.asks_when and weights.when:
+        out[blocks.flags & TIME_WORDS > 0] *= 1 + weights.when
+    if weights.corrects:
+        out[blocks.flags & CORRECTS > 0] *= 1 + weights.corrects
+    if context.preferred and weights.memory:
+        out[np.isin(blocks.file, list(context.preferred))] *= 1 + weights.memory
+    return out
+
+
 def factors(
     corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights, slots: Ints, files: Ints
 ) -> NDArray[np.float64]:
@@ -67,12 +90,13 @@ def factors(
     out = np.ones(len(slots))
     flags = corpus.column("flags")[slots]
     if context.closeness is not None and weights.date:
-        days, where = np.unique(corpus.column("day")[slots], return_inverse=True)
+        day = corpus.column("day")[slots]
+        days = distinct(day)
         near = np.array([context.closeness(one) if one else 0.0 for one in days.tolist()])
-        out *= 1 + weights.date * near[where]
+        out *= 1 + weights.date * near[np.searchsorted(days, day)]
     if context.named and weights.speaker:
         named = np.isin(corpus.column("speaker")[slots], list(context.named))
-        for number in np.unique(files[named]).tolist():
+        for number in distinct(files[named]).tolist():
             entry = corpus.by_id[number]
             if entry is not None and entry.voices <= context.named:
                 named &= files != number

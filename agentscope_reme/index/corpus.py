@@ -6,100 +6,15 @@ file's edge needs no test. Places of changed files are given anew at the end and
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import FileLink
 from .anchors import Anchor, Anchors
+from .entries import BLUR, REACH, STRETCH, UNIT_FIELDS, FileEntry, UnitEntry
 from .keyword import KeywordIndex
-from .keyword_columns import Ints
-
-REACH = 4
-# A unit's words count fully, those of its neighbours by distance: 1, .5, .3, .2, .15 (retrieval ledger, section 4).
-# In twentieths, so that all sums are exact whatever their order.
-BLUR = (20, 10, 6, 4, 3)
-OFFSETS = tuple(range(-REACH, REACH + 1))
-# A file counts as one stretch, like a sitting of a conversation; a longer one as several of this many units.
-STRETCH = 64
-HEADING = "\x00"  # marks a term that stands in a unit's heading path
-# Fields of a file, each term counted this often (BM25F by replication; ledger, section 9.4: 5, 5, 1.5, .5).
-TITLE, ALIAS, HEAD, TAG, DESCRIPTION = 10, 10, 3, 1, 1
-
-UNIT_FIELDS = {
-    "file": np.int32,
-    "stretch": np.int32,
-    "place": np.int32,
-    "number": np.int32,  # which unit of its file
-    "first": np.int32,  # lines
-    "last": np.int32,
-    "begin": np.int64,  # bytes of the file; -1 when the text does not stand there as it is
-    "stop": np.int64,
-    "check": np.uint32,  # CRC-32 of those bytes
-    "day": np.int32,  # days since 1970-01-01, 0 when unknown
-    "speaker": np.int32,  # -1 for none
-    "section": np.int32,  # which of its file's heading paths
-    "flags": np.uint8,
-}
-TIME_WORDS, CORRECTS, HEADING_ONLY = 1, 2, 4
-
-
-@dataclass(frozen=True, slots=True)
-class UnitEntry:
-    """One unit as it goes into the corpus. Fields as in ``UNIT_FIELDS``."""
-
-    terms: tuple[str, ...]
-    first: int
-    last: int
-    begin: int
-    stop: int
-    check: int
-    day: int
-    speaker: str
-    flags: int
-    headings: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class FileEntry:
-    """One file as the index knows it.
-
-    ``version`` is the vault's content version, ``digest`` the whole SHA-256; ``mtime``, ``ctime`` and ``checked`` (when
-    the bytes were last read) are in nanoseconds. ``lines`` and ``size`` say where a journal's new lines begin.
-    ``fault`` is why a part of the file could not be used. ``front`` holds the front matter for filters.
-    """
-
-    path: str
-    size: int
-    mtime: int
-    ctime: int
-    checked: int
-    digest: str
-    encoding: str = "utf-8"
-    kind: str = "note"
-    title: str = ""
-    day: int = 0
-    description: str = ""
-    tags: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
-    front: dict[str, Any] = field(default_factory=dict)
-    links: tuple[FileLink, ...] = ()
-    lines: int = 0
-    fault: str = ""
-    labels: tuple[str, ...] = ()
-    anchors: tuple[Anchor, ...] = ()
-    id: int = -1
-    label_slot: int = -1
-    start: int = 0  # the file's first place
-    slots: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
-    voices: frozenset[int] = frozenset()
-    sections: dict[tuple[str, ...], int] = field(default_factory=dict)
-
-    def headings(self, section: int) -> tuple[str, ...]:
-        """A heading path of the file by its number."""
-        return list(self.sections)[section] if 0 <= section < len(self.sections) else ()
+from .keyword_columns import Ints, distinct
 
 
 class Corpus:
@@ -123,6 +38,8 @@ class Corpus:
         self._blurred = np.zeros(64, np.int64)
         self.blurred_total = 0
         self.revision = 0  # raised by every change
+        self.stretch_cache: tuple[tuple[int, int], object] | None = None
+        self.naming = 0  # raised when a path, title or alias comes or goes
         self.numbering = 0  # raised when file ids, slots or speakers get new numbers
 
     # --- what ranking reads ---------------------------------------------------------------------------------------
@@ -146,6 +63,11 @@ class Corpus:
         """Terms of each stretch by its id, 0 for removed ones; ``stretches`` is how many are left."""
         return self._stretch_length[: self._stretch_ids]
 
+    def path_of(self, slot: int) -> str:
+        """The path of a living unit's file."""
+        entry = self.by_id[int(self._table["file"][slot])]
+        return entry.path if entry is not None else ""
+
     def label_files(self, slots: Ints) -> Ints:
         """The file ids that slots of the label index belong to."""
         return self._label_file[slots]
@@ -155,9 +77,15 @@ class Corpus:
     def put(self, entry: FileEntry, units: Sequence[UnitEntry]) -> None:
         """Add a file, or replace what is known of it."""
         self.revision += 1
+        old = self.files.get(entry.path)
+        naming = self.naming
         self.remove(entry.path)
+        if old is not None and (old.title, old.aliases) == (entry.title, entry.aliases):
+            self.naming = naming
         entry.id = len(self.by_id)
         self.by_id.append(entry)
+        if old is None:
+            self.naming += 1
         self.files[entry.path] = entry
         entry.slots = np.zeros(0, np.int32)
         entry.voices = frozenset()
@@ -180,11 +108,12 @@ class Corpus:
         if entry is None:
             return False
         self.revision += 1
+        self.naming += 1
         self._clear_places(entry)
         self.units.remove(entry.slots)
         self.labels.remove([entry.label_slot])
         self.anchors.remove(path)
-        gone = np.unique(self._table["stretch"][entry.slots])
+        gone = distinct(self._table["stretch"][entry.slots])
         self._stretch_length[gone] = 0
         self.stretches -= len(gone)
         self.by_id[entry.id] = None
@@ -267,7 +196,7 @@ class Corpus:
         ):
             entry.slots = slots[stop - size : stop]
             entry.label_slot = label
-            entry.voices = frozenset(np.unique(voices[entry.slots]).tolist()) - {-1} if speakers else frozenset()
+            entry.voices = frozenset(voices[entry.slots].tolist()) - {-1} if speakers else frozenset()
             corpus.files[entry.path] = entry
         corpus._label_file = np.zeros(max(64, corpus.labels.slots), np.int32)
         corpus._renumber()
@@ -346,8 +275,8 @@ class Corpus:
         self.numbering += 1
         entries = list(self.files.values())
         spoken = self.column("speaker")
-        used, numbers = np.unique(spoken[spoken >= 0], return_inverse=True)
-        spoken[spoken >= 0] = numbers
+        used = distinct(spoken[spoken >= 0])
+        spoken[spoken >= 0] = np.searchsorted(used, spoken[spoken >= 0])
         new_number = {old: new for new, old in enumerate(used.tolist())}
         self.speakers = [self.speakers[old] for old in used.tolist()]
         self._speaker_ids = {name: number for number, name in enumerate(self.speakers)}

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import ReMeError
 from ..vault.encoding import decode_exact, display
-from .corpus import Corpus, FileEntry
+from .corpus import Corpus
+from .entries import FileEntry
 from .packing import ELLIPSIS, SMALLEST_CLIP, Excerpt, Group, clip_text, count_tokens
 from .reading import decode
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from ..errors import ConfigError
 from ..vault.paths import parse_path
-from .corpus import Corpus, FileEntry
+from .corpus import Corpus
+from .entries import FileEntry
 from .reading import day_number, plain
 
 _DATES = ("since", "until")

@@ -5,6 +5,7 @@ Scores are those of a bm25s index built from scratch over the living texts, bit 
 
 from array import array
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from .keyword_columns import (
     Ints,
     RawBM25,
     build_columns,
+    distinct,
     empty_columns,
     join_columns,
     renumbered,
@@ -58,6 +60,8 @@ class KeywordIndex:
         self._base = empty_columns()
         self._base_slots = 0
         self._terms: dict[str, int] = {}
+        self._by_char: dict[str, list[str]] = {}  # terms that hold a character, made when a query needs it
+        self._by_char_seen = 0
         self._ids = array("i")  # of the recent texts, all occurrences in order
         self._folded = 0  # how many recent texts stand in _recent
         self._folded_ids = 0
@@ -99,6 +103,16 @@ class KeywordIndex:
     def __contains__(self, term: str) -> bool:
         return term in self._terms
 
+    def terms_with(self, char: str) -> list[str]:
+        """Terms of at least two characters that hold a character of a script without spaces between words."""
+        for term in islice(self._terms, self._by_char_seen, None):
+            if len(term) > 1 and term[0] > "\x00":
+                for one in set(term):
+                    if one > "\u2e7f":
+                        self._by_char.setdefault(one, []).append(term)
+        self._by_char_seen = len(self._terms)
+        return self._by_char.get(char, [])
+
     def add(self, texts: Sequence[Sequence[str]]) -> range:
         """Add texts; returns their slots, in order. Occurrences beyond 65 535 of one text are left out."""
         first = self.slots
@@ -117,7 +131,7 @@ class KeywordIndex:
     def remove(self, slots: Iterable[int]) -> None:
         """Take texts out. A slot that is already dead is passed over."""
         at = np.fromiter(slots, np.int64)
-        at = np.unique(at[self._alive[at]])
+        at = distinct(at[self._alive[at]])
         self._alive[at] = False
         self.count -= len(at)
         self.total -= int(self._lengths[at].sum())
@@ -188,6 +202,7 @@ class KeywordIndex:
             base, used = without_unused(base)
             names = list(self._terms)
             self._terms = {names[old]: new for new, old in enumerate(used.tolist())}
+            self._by_char, self._by_char_seen = {}, 0
         self._ids = array("i")
         self._recent = {}
         self._folded = self._folded_ids = 0
@@ -224,7 +239,7 @@ class KeywordIndex:
         if len(tf) and (int(arrays["slots"].max()) >= slots or int(arrays["slots"].min()) < 0):
             raise ValueError("the keyword index names texts that it does not have")
         starts = occurrences[indptr] if positions else np.zeros(1, np.int64)
-        index._terms = {term: number for number, term in enumerate(terms)}
+        index._terms = dict(zip(terms, range(len(terms)), strict=True))
         index._reserve(slots)
         index._lengths[:slots] = arrays["lengths"]
         index._alive[:slots] = True

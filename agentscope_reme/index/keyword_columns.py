@@ -104,6 +104,12 @@ def without_unused(columns: Columns) -> tuple[Columns, Ints]:
     return Columns(indptr, columns.slots, columns.tf, columns.positions, starts), used
 
 
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """The different values, ascending. (``np.unique`` loads all of numpy's masked arrays first.)"""
+    values = np.sort(values)
+    return values[np.append(True, values[1:] != values[:-1])] if len(values) else values
+
+
 def _running(counts: Ints) -> Ints:
     out = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=out[1:])

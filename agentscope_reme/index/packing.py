@@ -87,29 +87,32 @@ def best_files_first(ranked: Sequence[tuple[int, int, float]], most: int) -> lis
 
 
 def pack(
-    excerpts: Iterable[Excerpt | None],
-    lookup: Callable[[str, int], Excerpt | None],
+    places: Iterable[tuple[str, int]],
+    read: Callable[[str, int], Excerpt | None],
     limit: int,
     budget: int,
     clip: Callable[[Excerpt, int], Excerpt | None],
     most_chars: int,
 ) -> list[Group]:
-    """Take excerpts in order until ``limit`` groups and ``budget`` tokens are full.
+    """Take excerpts, given by path and number, in order until ``limit`` groups and ``budget`` tokens are full.
 
     An excerpt beside one that was taken joins it, but only within the same thousand tokens, so that whoever cuts the
     result short has the best of it. When all groups are open, one that lies a single unit away joins too, with the
-    unit between (``lookup``), and others are passed over. What was said before, on the same day
-    or in the same file, is left out: a card and the journal it was made from hold the same statement. ``clip`` shortens
-    one to a number of tokens, or gives None; excerpts over ``most_chars`` characters are clipped in any case. None
-    among the excerpts is passed over.
+    unit between, and others are passed over. What was said before, on the same day or in the same file, is left out: a
+    card and the journal it was made from hold the same statement. ``read`` gives an excerpt, or None when there is
+    none to show; ``clip`` shortens one to a number of tokens, or gives None; excerpts over ``most_chars`` characters
+    are clipped in any case.
     """
     tray = _Tray(limit, budget, clip, most_chars)
-    for excerpt in excerpts:
-        if excerpt is None:
-            continue
-        for one in tray.with_bridge(excerpt, lookup):
-            if not tray.take(one):
+    for path, number in places:
+        for at in tray.with_bridge(path, number):
+            excerpt = read(path, at)
+            if excerpt is None:
+                break
+            if not tray.take(excerpt):
                 return tray.groups
+        if tray.is_closed():
+            break
     return tray.groups
 
 
@@ -125,19 +128,20 @@ class _Tray:
         self._group_of: dict[tuple[str, int], Group] = {}
         self._shown: list[tuple[str, Excerpt]] = []
 
-    def with_bridge(self, excerpt: Excerpt, lookup: Callable[[str, int], Excerpt | None]) -> list[Excerpt]:
-        """The excerpt alone, with a unit that joins it to a group, or nothing when it has no place."""
-        path, number = excerpt.path, excerpt.number
+    def with_bridge(self, path: str, number: int) -> tuple[int, ...]:
+        """A unit's number alone, after that of a unit that joins it to a group, or nothing when it has no place."""
         if (path, number) in self._group_of:
-            return []
+            return ()
         if len(self.groups) < self._limit or self._beside(path, number - 1) or self._beside(path, number + 1):
-            return [excerpt]
+            return (number,)
         for step in (-1, 1):
             if self._beside(path, number + 2 * step) and (path, number + step) not in self._group_of:
-                between = lookup(path, number + step)
-                if between is not None:
-                    return [between, excerpt]
-        return []
+                return (number + step, number)
+        return ()
+
+    def is_closed(self) -> bool:
+        """Whether nothing more can be taken: all groups are open, and none in the present thousand tokens."""
+        return len(self.groups) >= self._limit and all(group.page != self._page() for group in self.groups)
 
     def take(self, excerpt: Excerpt) -> bool:
         """Print an excerpt, unless it says what was said; False when there is no more room."""

@@ -9,7 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from .anchors import anchors_of
-from .corpus import (
+from .entries import (
     ALIAS,
     CORRECTS,
     DESCRIPTION,

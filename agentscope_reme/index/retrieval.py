@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..models import SearchHit, SearchResult, SearchStatus
 from ..vault.layout import MEMORY_FILE
-from .corpus import Corpus, FileEntry
+from .corpus import Corpus
+from .entries import FileEntry
 from .packing import Excerpt, Group, best_files_first, pack
 from .reading import day_number, day_text
 
@@ -63,6 +64,8 @@ class Retriever:
         self._vault, self._store, self._tokenizer = vault, store, tokenizer
         self._weights, self._chunk_chars = weights, chunk_chars
         self._standing = Standing()
+        self._links: dict[tuple[str, str], str | None] = {}  # where links lead, as long as no name changes
+        self._links_of = (0, -1)
 
     def search(self, request: Request, today: date) -> tuple[SearchResult, set[str]]:
         """The result, and the files that turned out to be other than indexed (then search again after a look)."""
@@ -79,24 +82,24 @@ class Retriever:
             return SearchResult("none", note="there is nothing to search yet", query=request.query), set()
         limit = max(0, request.limit)
         budget = request.token_budget if request.token_budget is not None else limit * self._chunk_chars // 4
-        want = min(MOST_RANKED, max(50, 8 * limit, budget // 12))
+        want = min(MOST_RANKED, max(40, 8 * limit, budget // 24))
         context = self._context(query, request, today)
         ranked = rank(corpus, query, context, self._weights, want)
         if not len(ranked.slots) or (ranked.evidence <= 0 and not ranked.dated):
-            return SearchResult("none", note=_nothing(ranked.missing, request), query=request.query), set()
+            return SearchResult("none", note=_nothing(request), query=request.query), set()
         floor = request.min_score if request.min_score is not None else 0.0
         reader = ExcerptReader(self._vault, corpus, self._chunk_chars, self._sentence_score(query))
         file, number = corpus.column("file"), corpus.column("number")
         pairs = [(s, v) for s, v in zip(ranked.slots.tolist(), ranked.scores.tolist(), strict=True) if v >= floor]
         at = {(int(file[slot]), int(number[slot])): (slot, score) for slot, score in pairs}
 
-        def lookup(path: str, where: int) -> Excerpt | None:
+        def read(path: str, where: int) -> Excerpt | None:
             found = at.get((corpus.files[path].id, where))
             return reader.excerpt(*found) if found is not None else None
 
         order = best_files_first([(slot, int(file[slot]), score) for slot, score in pairs], min(limit, FILES_FIRST))
-        excerpts = (reader.excerpt(slot, score) for slot, score in order)
-        groups = pack(excerpts, lookup, limit, budget, reader.clip, max(self._chunk_chars, 400))
+        places = [(corpus.path_of(slot), int(number[slot])) for slot, _ in order]
+        groups = pack(places, read, limit, budget, reader.clip, max(self._chunk_chars, 400))
         hits = tuple(self._hit(group, reader, context.demoted) for group in self._in_order(groups, context.preferred))
         if not hits:
             if reader.stale:
@@ -159,6 +162,7 @@ class Retriever:
         standing = self._current_standing()
         named, name_terms = self._named(query, standing)
         now = day_number(today.isoformat())
+        folded = query.text.casefold()
         ended = {number for number, end in standing.ends.items() if end < now}
         allowed = None
         if request.filter:
@@ -170,9 +174,19 @@ class Retriever:
             closeness=_closeness(query) if query.dates else None,
             demoted=standing.superseded | ended,
             preferred=standing.preferred,
-            resolve=lambda target, source: self._store.graph.resolve(target, source, "obsidian").path,
-            titles=lambda numbers: [_title_in(corpus.by_id[number], query.text) for number in numbers],
+            resolve=self._leads_to,
+            titles=lambda numbers: [_title_in(corpus.by_id[number], folded) for number in numbers],
         )
+
+    def _leads_to(self, target: str, source: str) -> str | None:
+        """The file a link leads to by the soft rule, whatever the graph's is."""
+        corpus = self._store.corpus
+        if self._links_of != (id(corpus), corpus.naming):
+            self._links, self._links_of = {}, (id(corpus), corpus.naming)
+        found = self._links.get((target, source), "")
+        if found == "":
+            found = self._links[target, source] = self._store.graph.resolve(target, source, "obsidian").path
+        return found
 
     def _named(self, query: "QueryTerms", standing: Standing) -> tuple[frozenset[int], frozenset[str]]:
         """Speakers that the question names, and the terms they are named by."""
@@ -222,7 +236,7 @@ def _distinct(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(paths))[:MOST_LINKS]
 
 
-def _nothing(missing: Sequence[str], request: Request) -> str:
+def _nothing(request: Request) -> str:
     if request.filter:
         return "nothing that the filter allows shares a word with the query"
     return "nothing shares a word with the query"
@@ -259,16 +273,18 @@ def _title_in(entry: FileEntry | None, text: str) -> float:
     """
     if entry is None:
         return 0.0
-    folded = text.casefold()
-    best = 0.0
+    if entry.names is None:
+        entry.names = tuple(_names(entry))
+    return max((worth for name, worth in entry.names if name in text and _stands_in(name, text)), default=0.0)
+
+
+def _names(entry: FileEntry) -> Iterable[tuple[str, float]]:
     stem = entry.path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
-    for name in {entry.title, stem, *entry.aliases}:
-        name = name.strip().casefold()
+    for name in dict.fromkeys(one.strip().casefold() for one in (entry.title, stem, *entry.aliases)):
         latin = sum(1 for char in name if char < "\u2e80")
         length = len(name) - latin + latin / 2.5
-        if length >= 1.2 and len(name) > 1 and length > best and _stands_in(name, folded):
-            best = length
-    return sqrt(best)
+        if length >= 1.2 and len(name) > 1:
+            yield name, sqrt(length)
 
 
 def _stands_in(name: str, text: str) -> bool:

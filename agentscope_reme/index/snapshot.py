@@ -19,7 +19,8 @@ from ..errors import ReMeError
 from ..models import FileLink
 from ..vault.layout import METADATA
 from .anchors import Anchor
-from .corpus import Corpus, FileEntry
+from .corpus import Corpus
+from .entries import FileEntry
 
 if TYPE_CHECKING:
     from ..vault.storage import Storage
@@ -166,7 +167,8 @@ def _unpack_lines(data: bytes) -> list[dict[str, Any]]:
     last = body.rstrip(b"\n").rfind(b"\n") + 1
     if json.loads(body[last:])["sha256"] != hashlib.sha256(body[:last]).hexdigest():
         raise ValueError("the checksum does not fit")
-    return [json.loads(line) for line in body[:last].decode("utf-8", "surrogatepass").split("\n") if line]
+    lines = body[:last].decode("utf-8", "surrogatepass").rstrip("\n").replace("\n", ",")
+    return json.loads(f"[{lines}]")
 
 
 def _pack_arrays(arrays: dict[str, Any]) -> bytes:

@@ -14,7 +14,8 @@ from ..errors import NoteNotFound, ReMeError
 from ..models import IndexReport
 from ..vault.layout import DIALOG, RESOURCE, UNINDEXED, is_ignored, iter_files
 from ..vault.storage import read_all
-from .corpus import Corpus, FileEntry, UnitEntry
+from .corpus import Corpus
+from .entries import FileEntry, UnitEntry
 from .reading import MAX_FILE_BYTES, read_entries, read_more
 
 if TYPE_CHECKING:

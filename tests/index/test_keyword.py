@@ -153,7 +153,7 @@ def test_dumping_with_recent_or_dead_texts_is_refused():
 def test_top_keeps_everything_that_ties_with_the_last_place(values, k):
     scores = np.array(values, np.float32)
     positive = sorted((value for value in values if value > 0), reverse=True)
-    floor = positive[: k][-1] if positive else None
+    floor = positive[:k][-1] if positive else None
     expected = {at for at, value in enumerate(values) if floor is not None and value >= floor}
     assert set(top(scores, k).tolist()) == expected
 

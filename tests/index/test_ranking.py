@@ -135,7 +135,8 @@ def test_memory_md_ranks_first_among_equals(search):
 
 
 @pytest.mark.parametrize(
-    "mark", ["supersedes: daily/2026-01-05.md", "supersedes: '[[daily/2026-01-05]]'", "supersedes: [daily/2026-01-05.md]"]
+    "mark",
+    ["supersedes: daily/2026-01-05.md", "supersedes: '[[daily/2026-01-05]]'", "supersedes: [daily/2026-01-05.md]"],
 )
 def test_a_superseded_note_comes_after_the_one_that_replaces_it(search, mark):
     files = {
@@ -187,7 +188,7 @@ def test_scores_lie_between_zero_and_one_and_fall_along_the_result(search):
 
 def test_every_weight_can_be_switched_off(search):
     files = {"MEMORY.md": "# Plan\n\n**Ann**: Correction: we meet on 2026-03-05, not in May.\n\n**Bob**: Fine.\n"}
-    off = {name: 0.0 for name in Weights.__dataclass_fields__}
+    off = dict.fromkeys(Weights.__dataclass_fields__, 0.0)
     assert search(files, "When does Ann meet?", **off)
 
 

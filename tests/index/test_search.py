@@ -119,8 +119,7 @@ async def test_one_shared_word_of_many_is_weak(put, open_index):
     for number in range(40):
         put(f"n{number}.md", f"Topic {number}: the weather in town was mild and the market was open.\n")
     index = open_index()
-    question = "which neural transformer architectures outperform recurrent baselines across multilingual weather corpora"
-    result = await index.search(question)
+    result = await index.search("which neural transformer architectures outperform baselines across weather corpora")
     assert result.status == "weak"
     assert result.hits
     assert result.note
@@ -206,7 +205,8 @@ async def test_a_hit_shows_the_lines_it_names(put, open_index):
 
 
 async def test_neighbours_are_one_hit_and_no_line_is_shown_twice(put, open_index):
-    put("a.md", "\n\n".join(f"Step {number}: the kiln is fired at {900 + number} degrees." for number in range(12)) + "\n")
+    steps = [f"Step {number}: the kiln is fired at {900 + number} degrees." for number in range(12)]
+    put("a.md", "\n\n".join(steps) + "\n")
     hits = (await open_index().search("kiln degrees", limit=5)).hits
     lines = [line for hit in hits for line in range(hit.start_line, hit.end_line + 1)]
     assert len(lines) == len(set(lines))
@@ -222,7 +222,7 @@ async def test_turns_read_as_speaker_and_text(put, open_index):
 
 async def test_a_journal_is_searched_by_turns(put, open_index):
     def line(number: int, name: str, text: str) -> str:
-        message = {"id": f"m{number}", "name": name, "role": "user", "content": text, "timestamp": "2026-03-02 10:00:00"}
+        message = {"id": f"m{number}", "name": name, "role": "user", "content": text, "timestamp": "2026-03-02 10:00"}
         return json.dumps({"id": f"m{number}", "seq": number, "msg": message, "marks": [], "tokens": 5}) + "\n"
 
     turns = ["Hello there.", "The wifi code is marmalade-42.", "Thanks, noted."]
@@ -326,7 +326,8 @@ async def test_a_question_for_last_week_brings_its_days_first(march, open_index)
 def library(put):
     for number in range(100):
         put(f"crowd/{number}.md", "The zebra, the zebra and the zebra.\n")
-    put("mine/one.md", "---\ntags: [animal/zebra, Park]\nstatus: Done\nrank: 3\nwho: [ann, bob]\n---\nA zebra was seen.\n")
+    front = "---\ntags: [animal/zebra, Park]\nstatus: Done\nrank: 3\nwho: [ann, bob]\n---\n"
+    put("mine/one.md", front + "A zebra was seen.\n")
     put("daily/2026-03-05.md", "A zebra ran by.\n")
 
 
@@ -350,7 +351,9 @@ async def test_a_filter_is_applied_before_the_best_are_chosen(library, open_inde
     assert [hit.path for hit in result.hits] == [path]
 
 
-@pytest.mark.parametrize("wanted", [{"path": "nowhere/"}, {"status": "open"}, {"since": "2026-03-06"}, {"missing": "x"}])
+@pytest.mark.parametrize(
+    "wanted", [{"path": "nowhere/"}, {"status": "open"}, {"since": "2026-03-06"}, {"missing": "x"}]
+)
 async def test_a_filter_that_allows_nothing_gives_none(library, open_index, wanted):
     result = await open_index().search("zebra", filter=wanted)
     assert (result.status, result.hits) == ("none", ())

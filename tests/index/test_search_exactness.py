@@ -19,10 +19,17 @@ from agentscope_reme.vault import Vault
 NAMES = ["a.md", "b.md", "daily/2026-03-05.md", "daily/2026-03-06/card.md", "MEMORY.md", "c/d/e.md"]
 JOURNALS = ["session/dialog/one.jsonl", "session/dialog/two.jsonl"]
 WORDS = ["otter", "river", "bridge", "alarm", "garden", "钥匙", "花园", "密码", "get_user_name", "2026-03-05", "Ann"]
-QUERIES = ["otter river", "花园的密码在哪", "What did Ann say about the garden on March 5?", "get_user_name", "alarm bridge"]
+QUERIES = [
+    "otter river",
+    "花园的密码在哪",
+    "What did Ann say about the garden on March 5?",
+    "get_user_name",
+    "alarm bridge",
+]
 
 sentence = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(lambda words: " ".join(words) + ".")
-body = st.lists(st.one_of(sentence, st.tuples(st.sampled_from(["Ann", "Otter"]), sentence).map("**{0[0]}**: {0[1]}".format)), max_size=6).map("\n\n".join)
+turn_of = st.tuples(st.sampled_from(["Ann", "Otter"]), sentence).map("**{0[0]}**: {0[1]}".format)
+body = st.lists(st.one_of(sentence, turn_of), max_size=6).map("\n\n".join)
 front = st.sampled_from(["", "---\ntags: [garden]\n---\n", "---\nsupersedes: a.md\n---\n", "---\nbad: [\n---\n"])
 title = st.sampled_from(["", "# Otter garden\n\n", "# River\n\n## Bridge\n\n"])
 note = st.tuples(front, title, body).map("".join)
@@ -117,7 +124,10 @@ def test_long_sequences_of_changes_too(changes):
 
 
 async def test_a_thousand_edits_give_the_hits_of_an_index_built_from_scratch():
-    changes = [("write", f"n/{number % 40}.md", f"# Otter {number % 7}\n\nRiver {number}. 花园{number % 5}号。") for number in range(1000)]
+    changes = [
+        ("write", f"n/{number % 40}.md", f"# Otter {number % 7}\n\nRiver {number}. 花园{number % 5}号。")
+        for number in range(1000)
+    ]
     await compare(changes)
 
 

@@ -328,8 +328,8 @@ async def test_files_that_vanish_during_the_scan_are_passed_over(put, open_index
     "path",
     [
         ".git/a.md", ".obsidian/a.md", ".trash/a.md", "node_modules/a.md", "a.sync-conflict-20260101-120000.md",
-        "~$a.md", ".#a.md", "a.md~", "metadata/a.md", "history/a.md", "session/tool_result/a.md", "session/tool_result/a.txt",
-        "a.txt", "a.pdf", "secret/a.md", "notes/draft-a.md",
+        "~$a.md", ".#a.md", "a.md~", "metadata/a.md", "history/a.md", "session/tool_result/a.md",
+        "session/tool_result/a.txt", "a.txt", "a.pdf", "secret/a.md", "notes/draft-a.md",
     ],
 )  # fmt: skip
 async def test_what_is_not_indexed(put, open_index, path):

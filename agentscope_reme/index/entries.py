@@ -1,0 +1,95 @@
+"""Files and units as they go into the corpus: plain values, and what the numbers in its columns mean."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..models import FileLink
+from .anchors import Anchor
+from .keyword_columns import Ints
+
+REACH = 4
+# A unit's words count fully, those of its neighbours by distance: 1, .5, .3, .2, .15 (retrieval ledger, section 4).
+# In twentieths, so that all sums are exact whatever their order.
+BLUR = (20, 10, 6, 4, 3)
+OFFSETS = tuple(range(-REACH, REACH + 1))
+# A file counts as one stretch, like a sitting of a conversation; a longer one as several of this many units.
+STRETCH = 64
+HEADING = "\x00"  # marks a term that stands in a unit's heading path
+# Fields of a file, each term counted this often (BM25F by replication; ledger, section 9.4: 5, 5, 1.5, .5).
+TITLE, ALIAS, HEAD, TAG, DESCRIPTION = 10, 10, 3, 1, 1
+
+UNIT_FIELDS = {
+    "file": np.int32,
+    "stretch": np.int32,
+    "place": np.int32,
+    "number": np.int32,  # which unit of its file
+    "first": np.int32,  # lines
+    "last": np.int32,
+    "begin": np.int64,  # bytes of the file; -1 when the text does not stand there as it is
+    "stop": np.int64,
+    "check": np.uint32,  # CRC-32 of those bytes
+    "day": np.int32,  # days since 1970-01-01, 0 when unknown
+    "speaker": np.int32,  # -1 for none
+    "section": np.int32,  # which of its file's heading paths
+    "flags": np.uint8,
+}
+TIME_WORDS, CORRECTS, HEADING_ONLY = 1, 2, 4
+
+
+@dataclass(frozen=True, slots=True)
+class UnitEntry:
+    """One unit as it goes into the corpus. Fields as in ``UNIT_FIELDS``."""
+
+    terms: tuple[str, ...]
+    first: int
+    last: int
+    begin: int
+    stop: int
+    check: int
+    day: int
+    speaker: str
+    flags: int
+    headings: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class FileEntry:
+    """One file as the index knows it.
+
+    ``version`` is the vault's content version, ``digest`` the whole SHA-256; ``mtime``, ``ctime`` and ``checked`` (when
+    the bytes were last read) are in nanoseconds. ``lines`` and ``size`` say where a journal's new lines begin.
+    ``fault`` is why a part of the file could not be used. ``front`` holds the front matter for filters.
+    """
+
+    path: str
+    size: int
+    mtime: int
+    ctime: int
+    checked: int
+    digest: str
+    encoding: str = "utf-8"
+    kind: str = "note"
+    title: str = ""
+    day: int = 0
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    front: dict[str, Any] = field(default_factory=dict)
+    links: tuple[FileLink, ...] = ()
+    lines: int = 0
+    fault: str = ""
+    labels: tuple[str, ...] = ()
+    anchors: tuple[Anchor, ...] = ()
+    id: int = -1
+    label_slot: int = -1
+    start: int = 0  # the file's first place
+    slots: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
+    voices: frozenset[int] = frozenset()
+    sections: dict[tuple[str, ...], int] = field(default_factory=dict)
+    names: tuple[tuple[str, float], ...] | None = None  # as search compares them, with their worth
+
+    def headings(self, section: int) -> tuple[str, ...]:
+        """A heading path of the file by its number."""
+        return list(self.sections)[section] if 0 <= section < len(self.sections) else ()
