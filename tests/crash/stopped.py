@@ -81,7 +81,9 @@ def _arm(step: int, power: bool) -> None:
         return real_open(path, flags, *args, **kwargs)
 
     def close(descriptor: int) -> None:
-        synced.pop(descriptor, None)
+        # Closing makes nothing durable: the file is kept at hand until the power goes.
+        if descriptor in synced:
+            synced[os.dup(descriptor)] = synced.pop(descriptor)
         real_close(descriptor)
 
     for name in _CHANGING:

@@ -275,6 +275,20 @@ async def test_a_tool_that_fills_its_response_as_it_goes_is_not_disturbed(reme: 
     assert len(stored_files(reme)) == 1
 
 
+async def test_what_a_tool_returned_is_not_changed_for_the_tool(reme: ReMe) -> None:
+    returned = ToolResponse(content=[{"type": "text", "text": REPORTS["lines"]}], metadata={"rows": 1_200})
+
+    async def fetch() -> ToolResponse:
+        """Fetch what is cached."""
+        return returned
+
+    agent = agent_with(reme, model_of(), fetch)
+    first = text_of(await call_tool(agent, "fetch"))
+    assert returned.content == [{"type": "text", "text": REPORTS["lines"]}]
+    assert text_of(await call_tool(agent, "fetch", "c2")) == first  # a cached response is whole the next time too
+    assert len(stored_files(reme)) == 1
+
+
 # --- hostile ids, odd outputs ---------------------------------------------------------------------------------------
 
 IDS = [
