@@ -80,6 +80,33 @@ class NoteChange:
     failed: tuple[tuple[str, str], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ForgetReceipt:
+    """What forgetting removed, or with ``dry_run`` would remove, and what it cannot reach.
+
+    ``files`` are the notes and other files at ``path``. ``journal_lines`` is how many lines went, by journal;
+    ``results`` are offloaded files; ``history_entries`` counts entries of the change log, ``history_files`` are kept
+    contents and places in the trash; ``indexed`` are files that the index knew. ``links`` are those of other notes:
+    they lead nowhere now, or are plain text when ``unlinked`` (``failed``: notes that could not be changed). ``kept``
+    is what stays because something else needs it, with the reason; ``unreachable`` are sentences about what may still
+    hold it.
+    """
+
+    path: str
+    dry_run: bool = False
+    files: tuple[str, ...] = ()
+    journal_lines: tuple[tuple[str, int], ...] = ()
+    results: tuple[str, ...] = ()
+    history_entries: int = 0
+    history_files: tuple[str, ...] = ()
+    indexed: tuple[str, ...] = ()
+    links: tuple[FileLink, ...] = ()
+    unlinked: bool = False
+    failed: tuple[tuple[str, str], ...] = ()
+    kept: tuple[tuple[str, str], ...] = ()
+    unreachable: tuple[str, ...] = ()
+
+
 # --- Index and search ---------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from .config import ReMeConfig
 from .errors import ConfigError, ReMeError, StateError
 from .facade import WorkingMemoryAPI
+from .forgetting import Forgetting
 from .memory.compaction import Compaction, Left
 from .memory.compactor import Compactor
 from .memory.kept_results import let_expire
@@ -42,7 +43,7 @@ _ALIASES = {
 }
 
 
-class ReMe(WorkingMemoryAPI):
+class ReMe(WorkingMemoryAPI, Forgetting):
     """A vault, its index, and the working memory of the agents attached to it.
 
     It opens its vault on first use and makes no folder before the first write. Use it as an asynchronous context
@@ -337,9 +338,8 @@ class ReMe(WorkingMemoryAPI):
         for name in _FIXED:
             if name in changes:
                 raise ConfigError(f"{name}: an open vault keeps what it was opened with; make a new ReMe")
-        self.config = ReMeConfig.of(**{**self.config.model_dump(), **changes})
+        config = self.config = ReMeConfig.of(**{**self.config.model_dump(), **changes})
         self._compaction = None
-        config = self.config
         self.budget.media_tokens = config.media_tokens
         # The same object: toolkits have it as their middleware.
         self.tool_results.configure(

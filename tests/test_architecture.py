@@ -33,6 +33,7 @@ RANK = {
     "toolkit": 5,
     "jobs": 5,
     "facade": 5,  # the functional interface to working memory: a part of ReMe, in a module of its own
+    "forgetting": 5,  # crosses vault, index and journals: a part of ReMe, in a module of its own
     "attachment": 6,  # how an agent gets its memory, tools and hook
     "reme": 7,
     "service": 8,

@@ -1,4 +1,4 @@
-"""Notes: read, write, append, edit, list, stat. Paths are relative to the vault, with ``/``."""
+"""Notes: read, write, append, edit, delete, move, list, stat. Paths are relative to the vault, with ``/``."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -7,7 +7,7 @@ from .registry import LONG_TEXT
 
 if TYPE_CHECKING:
     from ..reme import ReMe
-    from ..vault.notes import NoteList, NoteStat
+    from ..vault import NoteImage, NoteList, NoteStat
 
 Path = Annotated[str, "Path inside the vault, such as daily/2026-03-11.md."]
 
@@ -26,6 +26,16 @@ async def read(
     before it replaces the note.
     """
     return await reme.vault.read(path, start_line, end_line, column=column)
+
+
+async def read_image(
+    reme: "ReMe",
+    path: Annotated[str, "Path of a picture inside the vault."],
+    *,
+    max_bytes: Annotated[int, "Largest file that is read, in bytes."] = 5 * 1024 * 1024,
+) -> "NoteImage":
+    """Read a picture (PNG, JPEG, GIF, WebP) as base64, with its media type."""
+    return await reme.vault.read_image(path, max_bytes)
 
 
 async def write(
@@ -59,16 +69,38 @@ async def edit(
     return await reme.vault.edit(path, old, new)
 
 
+async def delete(reme: "ReMe", path: Annotated[str, "A note or a folder of the vault."]) -> NoteChange:
+    """Delete a note or a folder. It goes to the trash, and `undo` brings it back.
+
+    The answer names the links in other notes that now lead nowhere.
+    """
+    return await reme.vault.delete(path)
+
+
+async def move(
+    reme: "ReMe",
+    path: Annotated[str, "A note or a folder of the vault."],
+    new_path: Annotated[str, "Its new path, or a folder that exists."],
+) -> NoteChange:
+    """Move or rename a note or a folder; the links that led to it lead to it again. Nothing is overwritten.
+
+    The answer names the links that were rewritten, and the notes that could not be. After an interruption the same call
+    completes it.
+    """
+    return await reme.vault.move(path, new_path)
+
+
 async def list_(
     reme: "ReMe",
     path: Annotated[str, "A folder of the vault; without it, the top."] = "",
     *,
     recursive: Annotated[bool, "Also what lies in the folders below."] = False,
+    extension: Annotated[list[str] | None, "Only files of this kind, such as md; give it again for more."] = None,
     sort_by: Annotated[Literal["name", "modified", "size"], "Order of the list."] = "name",
     limit: Annotated[int, "How many entries at most."] = 100,
 ) -> "NoteList":
     """List the files and folders of the vault."""
-    return await reme.vault.list(path, recursive, sort_by=sort_by, limit=limit)
+    return await reme.vault.list(path, recursive, extension or None, sort_by, limit)
 
 
 async def stat(reme: "ReMe", path: Path) -> "NoteStat":

@@ -37,7 +37,12 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An operation. ``writes`` says whether it changes the vault's files: such a job may be the first to make them."""
+    """An operation.
+
+    ``writes`` says whether it changes files of the vault, ``needs_vault`` whether the vault must be there already.
+    ``local`` operations take a path of the caller's own disk: only a surface that runs as the user may offer them, as
+    the command line does; a server never.
+    """
 
     name: str
     function: Callable[..., Awaitable[Any]]
@@ -46,6 +51,7 @@ class Job:
     description: str
     writes: bool
     needs_vault: bool
+    local: bool = False
 
     async def __call__(self, reme: Any, /, **arguments: Any) -> Any:
         """Run the operation on a ReMe. Unknown or missing arguments are a TypeError, as in any call."""
@@ -59,7 +65,7 @@ def jobs() -> Mapping[str, Job]:
 
 
 def _all_jobs() -> Iterator[Job]:
-    from . import notes, search, system
+    from . import changes, daily, front_matter, ingestion, notes, search, system
 
     yield job_of(system.version, needs_vault=False)
     yield job_of(system.status, needs_vault=False)
@@ -67,14 +73,29 @@ def _all_jobs() -> Iterator[Job]:
     yield job_of(search.search)
     yield job_of(search.reindex)
     yield job_of(notes.read)
-    yield job_of(notes.write, writes=True)
-    yield job_of(notes.append, writes=True)
+    yield job_of(notes.read_image)
+    yield job_of(notes.write, writes=True, needs_vault=False)
+    yield job_of(notes.append, writes=True, needs_vault=False)
     yield job_of(notes.edit, writes=True)
+    yield job_of(notes.delete, writes=True)
+    yield job_of(notes.move, writes=True)
     yield job_of(notes.list_)
     yield job_of(notes.stat)
+    yield job_of(front_matter.frontmatter_read)
+    yield job_of(front_matter.frontmatter_update, writes=True)
+    yield job_of(front_matter.frontmatter_delete, writes=True)
+    yield job_of(daily.daily_create, writes=True, needs_vault=False)
+    yield job_of(daily.daily_list)
+    yield job_of(daily.daily_reindex, writes=True)
+    yield job_of(changes.history)
+    yield job_of(changes.undo, writes=True)
+    yield job_of(changes.forget, writes=True)
+    yield job_of(ingestion.ingest, writes=True, needs_vault=False, local=True)
 
 
-def job_of(function: Callable[..., Awaitable[Any]], *, writes: bool = False, needs_vault: bool = True) -> Job:
+def job_of(
+    function: Callable[..., Awaitable[Any]], *, writes: bool = False, needs_vault: bool = True, local: bool = False
+) -> Job:
     """Describe a function as an operation; a trailing underscore of its name (``list_``) is not part of the job's."""
     # Only the parameters' own annotations: those of the ReMe and of results are names that exist for type checkers.
     own = {name: hint for name, hint in function.__annotations__.items() if name not in ("reme", "return")}
@@ -96,4 +117,4 @@ def job_of(function: Callable[..., Awaitable[Any]], *, writes: bool = False, nee
     description = inspect.getdoc(function) or ""
     summary = description.split("\n", 1)[0]
     name = function.__name__.rstrip("_")
-    return Job(name, function, tuple(parameters), summary, description, writes, needs_vault or writes)
+    return Job(name, function, tuple(parameters), summary, description, writes, needs_vault, local)

@@ -8,11 +8,21 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..models import IndexReport, NoteChange, NotePage, SearchHit, SearchResult
+from ..models import (
+    FileFrontMatter,
+    FileLink,
+    ForgetReceipt,
+    IndexReport,
+    NoteChange,
+    NotePage,
+    SearchHit,
+    SearchResult,
+)
 from .values import HelpText, Status
 
 if TYPE_CHECKING:
-    from ..vault.notes import NoteList, NoteStat
+    from ..vault import HistoryEntry, NoteList, NoteStat
+    from ..vault.daily import DailyCard
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +40,8 @@ def as_json(value: Any) -> str:
 
 def as_text(value: Any) -> Shown:
     """The value as a person wants to read it."""
-    from ..vault.notes import NoteList, NoteStat
+    from ..vault import HistoryEntry, NoteImage, NoteList, NoteStat
+    from ..vault.daily import DailyCard
 
     match value:
         case SearchResult():
@@ -38,8 +49,19 @@ def as_text(value: Any) -> Shown:
         case NotePage():
             return _page(value)
         case NoteChange():
-            version = f" (version {value.version})" if value.version else ""
-            return Shown(f"{value.path}: {value.kind}{version}")
+            return _change(value)
+        case FileFrontMatter():
+            return _front_matter(value)
+        case NoteImage():
+            return Shown(value.data, f"{value.path}, {value.media_type}, {value.size:,} bytes, as base64")
+        case ForgetReceipt():
+            return _receipt(value)
+        case (HistoryEntry(), *_):
+            return Shown("\n".join(map(_entry, value)))
+        case (DailyCard(), *_):
+            return Shown("\n".join(map(_card, value)))
+        case None | ():
+            return Shown("", "Nothing is there.")
         case NoteList():
             return _list(value)
         case NoteStat():
@@ -91,6 +113,56 @@ def _page(page: NotePage) -> Shown:
         inside = f", column {page.cut_column}" if page.cut_column is not None else ""
         parts.append(f"the next page starts at line {page.next_line}{inside}")
     return Shown(page.text, ", ".join(parts))
+
+
+def _change(change: NoteChange) -> Shown:
+    version = f" (version {change.version})" if change.version else ""
+    undo = f"undo {change.history_id} brings it back" if change.kind == "removed" and change.history_id else ""
+    return Shown("\n".join([f"{change.path}: {change.kind}{version}", *_links(change)]), undo)
+
+
+def _links(change: NoteChange) -> list[str]:
+    what = "leads nowhere now" if change.kind == "removed" else "was rewritten"
+    links = [f"  the link in {_place(link)} {what}" for link in change.links]
+    return [*links, *(f"  not changed: {path}: {reason}" for path, reason in change.failed)]
+
+
+def _place(link: FileLink) -> str:
+    return f"{link.source_path}:{link.line} to {link.target_path}"
+
+
+def _front_matter(front: FileFrontMatter) -> Shown:
+    if front.error is not None:
+        return Shown("", f"The front matter cannot be read: {front.error}")
+    rows = [f"{key}: {json.dumps(_plain(value), ensure_ascii=False)}" for key, value in front.data.items()]
+    return Shown("\n".join(rows), "" if rows else "It has no front matter.")
+
+
+def _entry(entry: "HistoryEntry") -> str:
+    to = f" -> {entry.moved_to}" if entry.kind == "moved" else ""
+    why = f"  {' '.join(entry.reason.split())}" if entry.reason else ""
+    return f"{entry.id}  {entry.time[:16]}  {entry.actor:<8}  {entry.kind:<8}  {entry.path}{to}{why}"
+
+
+def _card(card: "DailyCard") -> str:
+    about = " ".join(card.description.split())
+    return "  ".join(part for part in (card.path, card.name, about) if part)
+
+
+def _receipt(receipt: ForgetReceipt) -> Shown:
+    lines = [f"{receipt.path}: {'would be forgotten' if receipt.dry_run else 'forgotten'}"]
+    lines += [f"  file: {path}" for path in receipt.files]
+    lines += [f"  journal: {count} lines of {path}" for path, count in receipt.journal_lines]
+    lines += [f"  offloaded result: {path}" for path in receipt.results]
+    if receipt.history_entries or receipt.history_files:
+        lines.append(f"  history: {receipt.history_entries} entries")
+    lines += [f"  history: {path}" for path in receipt.history_files]
+    lines += [f"  index: {path}" for path in receipt.indexed]
+    told = "plain text" if receipt.unlinked else "leads nowhere"
+    lines += [f"  link: {_place(link)} ({told})" for link in receipt.links]
+    lines += [f"  not changed: {path}: {reason}" for path, reason in receipt.failed]
+    lines += [f"  stays: {path}: {reason}" for path, reason in receipt.kept]
+    return Shown("\n".join(lines), "\n".join(f"out of reach: {one}" for one in receipt.unreachable))
 
 
 def _list(found: "NoteList") -> Shown:

@@ -118,8 +118,11 @@ def _command(job: Job) -> Callable[..., None]:
     """A function whose signature typer can read: the operation's parameters, then ``--vault`` and ``--json``."""
 
     def command(vault: Path, as_json: bool, **given: Any) -> None:
-        arguments = {parameter.name: _value(parameter, given[parameter.name]) for parameter in job.parameters}
-        _exit_on_trouble(lambda: _print(asyncio.run(_answer(job, vault, arguments)), as_json))
+        def run() -> int:
+            arguments = {parameter.name: _value(parameter, given[parameter.name]) for parameter in job.parameters}
+            return _print(asyncio.run(_answer(job, vault, arguments)), as_json)
+
+        _exit_on_trouble(run)
 
     parameters = [_declared(parameter) for parameter in job.parameters]
     parameters.append(_keyword("vault", _VAULT, _DEFAULT_VAULT))
@@ -135,11 +138,17 @@ def _declared(parameter: Parameter) -> inspect.Parameter:
     if get_origin(kind) is Literal:
         kind = _choice(parameter.name, get_args(kind))
     text = parameter.help + (" A - reads it from standard input." if parameter.long_text else "")
+    if _is_mapping(parameter):
+        kind, text = list[str], f"{text} As KEY=VALUE, the value as one types it in a note."
     if parameter.positional:
         about = typer.Argument(help=text, show_default=False)
     else:
         about = typer.Option("--" + parameter.name.replace("_", "-"), help=text)
     return _keyword(parameter.name, Annotated[kind, about], parameter.default)
+
+
+def _is_mapping(parameter: Parameter) -> bool:
+    return get_origin(parameter.type) is dict
 
 
 def _choice(name: str, values: tuple[str, ...]) -> type[Enum]:
@@ -156,11 +165,23 @@ def _value(parameter: Parameter, given: Any) -> Any:
         return given.value
     if parameter.long_text and given == "-":
         return sys.stdin.buffer.read().decode("utf-8", "replace")
-    return given
+    return _pairs(given) if _is_mapping(parameter) else given
+
+
+def _pairs(given: list[str]) -> dict[str, Any]:
+    from ..vault.frontmatter import typed_value
+
+    pairs = {}
+    for pair in given:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise ReMeError(f"{pair!r} is not KEY=VALUE; write it as tags='[tea, 茶]' or pinned=true")
+        pairs[key.strip()] = typed_value(key.strip(), value)
+    return pairs
 
 
 async def _answer(job: Job, vault: Path, arguments: dict[str, Any]) -> Any:
-    if job.needs_vault and not job.writes and not vault.is_dir():
+    if job.needs_vault and not vault.is_dir():
         raise ReMeError(f"There is no vault at {vault}. Name one with --vault or REME_VAULT; a write makes a new one.")
     from ..reme import ReMe
 

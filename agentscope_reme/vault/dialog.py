@@ -159,24 +159,12 @@ class Journal:
         """
         unwanted = set(ids)
         with self._storage.lock(), self._mutex:
-            kept: list[bytes] = []
-            files: list[str] = []
-            try:
-                data = self._storage.read(self.path)
-            except NoteNotFound:
+            dropped = drop_lines(self._storage, self.path, lambda line: line.id in unwanted)
+            if not dropped:
                 return []
-            for raw in _split(data):
-                line = _parse(raw, 0)
-                if line is not None and line.id in unwanted:
-                    files += pointers_in(line.msg)
-                else:
-                    kept.append(raw)
-            if sum(map(len, kept)) == len(data):
-                return []
-            self._storage.replace(self.path, b"".join(kept))
             self._scan()
         self._publish(self.path, "changed")
-        return files
+        return [path for line in dropped for path in pointers_in(line.msg)]
 
     def read(self, expand: bool = False) -> list[JournalLine]:
         """All lines in order. ``expand`` puts the offloaded parts back, so that each message is as it was."""
@@ -254,6 +242,29 @@ class Journal:
                 known.learn(raw)
             else:
                 known.rest, known.loose = len(raw), _parse(raw, known.lines + 1)
+
+
+def lines_of(storage: Storage, path: str) -> list[JournalLine]:
+    """The lines of a journal that can be read, by its path; none when there is no such file."""
+    data = storage.read_if_any(path)
+    numbered = enumerate(_split(data or b""), start=1)
+    return [line for number, raw in numbered if (line := _parse(raw, number))]
+
+
+def drop_lines(storage: Storage, path: str, unwanted: Callable[[JournalLine], bool]) -> list[JournalLine]:
+    """Rewrite a journal without some of its lines; those that were taken out. Lines that cannot be read stay."""
+    with storage.lock():
+        dropped: list[JournalLine] = []
+        kept: list[bytes] = []
+        for number, raw in enumerate(_split(storage.read_if_any(path) or b""), start=1):
+            line = _parse(raw, number)
+            if line is not None and unwanted(line):
+                dropped.append(line)
+            else:
+                kept.append(raw)
+        if dropped:
+            storage.replace(path, b"".join(kept))
+    return dropped
 
 
 def _digest(message: dict[str, Any]) -> bytes:

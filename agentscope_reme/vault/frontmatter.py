@@ -5,6 +5,7 @@ own on libyaml's events (``yaml_block``), because notes are not configuration fi
 2026`` is a title and ``[[Alpha]]`` is a link. Writing (``yaml_edit``) leaves every other byte as it is.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,19 @@ from ..models import FileFrontMatter
 from .yaml_block import TEXT_KEYS, find_fences, read_block
 from .yaml_edit import compose, delete_keys, set_keys
 
-__all__ = ["TEXT_KEYS", "ParsedNote", "compose", "delete_keys", "parse", "set_keys", "text_list", "text_of"]
+__all__ = [
+    "TEXT_KEYS",
+    "ParsedNote",
+    "compose",
+    "delete_keys",
+    "parse",
+    "set_keys",
+    "text_list",
+    "text_of",
+    "typed_value",
+]
+
+_PLAIN_KEY = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +79,17 @@ def text_list(front: FileFrontMatter, key: str) -> tuple[str, ...]:
     if key in ("tags", "tag"):
         texts = [part.lstrip("#") for text in texts for part in text.replace(",", " ").split()]
     return tuple(dict.fromkeys(text for text in texts if text))
+
+
+def typed_value(key: str, text: str) -> Any:
+    """What ``text`` means when a person types it behind ``key:`` in a note; the text itself when YAML takes it apart.
+
+    ``[a, b]`` is a list, ``true`` a boolean, ``0123`` and ``Foo: bar`` are texts.
+    """
+    start = text.strip()[:1]
+    # Where YAML would see a comment, a block, an anchor or a tag, a person means characters.
+    comment = " #" in text and start not in ('"', "'", "[", "{")
+    if comment or start in ("", "|", ">", "&", "*", "!", "%", "@", "`", "#") or "\n" in text or "\r" in text:
+        return text
+    front = parse(f"---\n{key if _PLAIN_KEY.fullmatch(key) else 'key'}: {text}\n---\n").front
+    return next(iter(front.data.values())) if front.error is None and len(front.data) == 1 else text

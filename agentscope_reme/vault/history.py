@@ -152,6 +152,10 @@ class History:
         kept = {record.entry.id: record.kept for record in self.records() if record.entry.id in wanted}
         return {entry_id: self._unpacked(entry, kept.get(entry_id)) for entry_id, entry in wanted.items()}
 
+    def content_of(self, record: Record) -> bytes:
+        """What the file of a changed or moved entry held before. NoteNotFound when it is no longer kept."""
+        return self._unpacked(record.entry, record.kept)
+
     def records(self) -> list[Record]:
         """Every line of the log that can be read."""
         try:

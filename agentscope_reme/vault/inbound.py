@@ -16,17 +16,23 @@ log = logging.getLogger(__name__)
 
 def links_to(files: Files, targets: set[str]) -> tuple[FileLink, ...]:
     """The links from other notes that lead to one of ``targets``, with the notes and lines where they stand."""
+    index = link_index(files)
+    for target in targets:
+        index.add(target)  # one that is gone is still what they are meant to lead to
+    found: list[FileLink] = []
+    for path in notes_naming(files, targets):
+        if path not in targets and (text := text_of(files, path)) is not None:
+            found += links_of(files, index, path, text, targets)
+    return tuple(found)
+
+
+def links_of(files: Files, index: LinkIndex, path: str, text: str, targets: set[str]) -> list[FileLink]:
+    """The links of a note with this text that lead to one of ``targets``."""
     from .frontmatter import parse
 
-    found: list[FileLink] = []
-    index = link_index(files)
-    for path in notes_naming(files, targets):
-        if path in targets or (text := text_of(files, path)) is None:
-            continue
-        note = parse(text)
-        links = (*front_matter_links(note.front, path, note.raw), *parse_links(note.body, path, note.body_line))
-        found += [link for link in links if target_of(files, index, link) in targets]
-    return tuple(found)
+    note = parse(text)
+    links = (*front_matter_links(note.front, path, note.raw), *parse_links(note.body, path, note.body_line))
+    return [link for link in links if target_of(files, index, link) in targets]
 
 
 def link_index(files: Files) -> LinkIndex:

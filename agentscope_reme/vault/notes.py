@@ -8,10 +8,10 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakValueDictionary
 
-from ..errors import NoteNotFound
+from ..errors import FrontMatterError, NoteNotFound
 from ..models import FileFrontMatter, NoteChange, NotePage
 from .authorship import guard_front_matter, refuse_protected
 from .changelog import HistoryEntry
@@ -26,6 +26,9 @@ from .listing import NoteList, NoteStat, SortKey, list_folder, status_of
 from .pages import read_page
 from .paths import parse_path
 from .pointers import is_stored_text
+
+if TYPE_CHECKING:
+    from .daily import DailyCard
 
 
 class Vault(Files):
@@ -268,7 +271,10 @@ class Vault(Files):
                 raise NoteNotFound(f"there is no {path} in the vault", path)
             must_be_exact(path, kind)
             text = decode_exact(old)
-            return encode_exact(guard_front_matter(text, edit(text), actor, path))
+            try:
+                return encode_exact(guard_front_matter(text, edit(text), actor, path))
+            except FrontMatterError as error:
+                raise FrontMatterError(str(error) if path in str(error) else f"{path}: {error}") from error
 
         return self.change(path, new_bytes, actor=actor, reason=reason)
 
@@ -292,6 +298,53 @@ class Vault(Files):
         from .undo import undo
 
         return undo(self, history_id, actor=actor, reason=reason)
+
+    # --- daily notes ----------------------------------------------------------------------------------------------
+
+    async def daily_create(
+        self,
+        name: str,
+        description: str = "",
+        body: str = "",
+        *,
+        session_id: str = "",
+        date: str = "",
+        actor: str = "user",
+        reason: str = "",
+    ) -> NoteChange:
+        """Make a card of a day (``YYYY-MM-DD``, today by default), and list it on the day's page.
+
+        A session that has a card that day gets it changed instead: identity is ``session_id``, the file is named after
+        ``name``. PathError for what is no date.
+        """
+        from .daily import daily_create
+
+        about = {"session_id": session_id, "date": date, "actor": actor, "reason": reason}
+        return await finish(daily_create, self, name, description, body, **about)
+
+    async def daily_list(self, date: str = "") -> "tuple[DailyCard, ...]":
+        """The cards of a day (``YYYY-MM-DD``, today by default), by path."""
+        from .daily import daily_list
+
+        return await asyncio.to_thread(daily_list, self, date)
+
+    async def daily_reindex(self, date: str = "", *, actor: str = "user") -> NoteChange | None:
+        """List the day's cards on its page again; text outside the markers stays. None: there is nothing to list."""
+        from .daily import daily_reindex
+
+        return await finish(daily_reindex, self, date, actor=actor)
+
+    # --- what comes from outside ----------------------------------------------------------------------------------
+
+    async def ingest(self, source: str | Path, *, name: str = "", date: str = "", actor: str = "user") -> NoteChange:
+        """Copy a file of the disk into ``resource/<date>/``, under its own name, a portable form of it, or ``name``.
+
+        The same bytes under that name are kept once; others get a number, and nothing is overwritten. NoteError when
+        the file cannot be read or is larger than 256 MiB. Callers decide who may name a file of the disk: no agent.
+        """
+        from .ingestion import ingest
+
+        return await finish(ingest, self, source, name=name, date=date, actor=actor)
 
     # --- what is not a note ----------------------------------------------------------------------------------------
 

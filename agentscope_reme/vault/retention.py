@@ -1,6 +1,5 @@
-"""How long the history is kept, and forgetting what it knows of a note."""
+"""How long the history is kept."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -41,32 +40,6 @@ def prune(history: History, *, max_age_days: float = KEEP_DAYS, max_bytes: int =
         removed = _drop(history, [path for path in sizes if path not in files])
         if kept != records:
             _rewrite(history, kept)
-    return removed
-
-
-def purge(history: History, paths: Iterable[str]) -> list[str]:
-    """Forget notes: their entries, their kept contents that no other note's entry needs, and their trash.
-
-    A folder stands for all that lay in it. Returns the removed files.
-    """
-    wanted = tuple(paths)
-
-    def is_wanted(name: str | None) -> bool:
-        return name is not None and any(name == path or name.startswith(path + "/") for path in wanted)
-
-    with history.storage.lock():
-        records = history.records()
-        left = [
-            record
-            for record in records
-            if not is_wanted(record.entry.path)
-            and not (record.entry.kind == "moved" and is_wanted(record.entry.moved_to))
-        ]
-        needed = {file_of(record) for record in left}
-        gone = dict.fromkeys(path for record in records if (path := file_of(record)) and path not in needed)
-        removed = _drop(history, list(gone))
-        if len(left) < len(records):
-            _rewrite(history, left)
     return removed
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "resolve",
     "respell",
     "rewrite",
+    "unlink",
 ]
 
 
@@ -43,11 +44,16 @@ _UNWRITABLE = re.compile(r"[\[\]|#\r\n`]|<!--|\\\Z|\A\s|\s\Z|\A\Z")
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A link, and the offsets of its target's characters."""
+    """A link, the offsets of its target's characters, and those of all of it."""
 
     link: FileLink
     start: int
     end: int
+    whole: tuple[int, int]
+
+
+_Edit = Callable[[_Found], tuple[int, int, str] | None]
+"""From a link to what is to stand in place of some of its characters: from, to, text; None leaves it."""
 
 
 def parse_links(text: str, source_path: str, first_line: int = 1) -> tuple[FileLink, ...]:
@@ -99,19 +105,51 @@ def rewrite(text: str, should_change: Callable[[FileLink], str | None], source_p
     ``should_change`` gets each link and returns its new target, or None. Front matter that cannot be read stays as it
     is. Raises :class:`PathError` for a target that no wikilink can name.
     """
+
+    def retarget(found: _Found) -> tuple[int, int, str] | None:
+        target = should_change(found.link)
+        if target is None or target == found.link.target_path:
+            return None
+        if not is_linkable(target):
+            raise _not_linkable(target)
+        return found.start, found.end, target
+
+    return _edited(text, retarget, source_path)
+
+
+def unlink(text: str, should_unlink: Callable[[FileLink], bool], source_path: str = "") -> str:
+    """Return the note with some of its links as plain text: the alias, else the target's name without ``.md``.
+
+    Every other byte stays. Front matter that cannot be read stays as it is.
+    """
+
+    def plain(found: _Found) -> tuple[int, int, str] | None:
+        if not should_unlink(found.link):
+            return None
+        name = found.link.target_path.rpartition("/")[2]
+        return (*found.whole, found.link.alias or name.removesuffix(".md") or name)
+
+    return _edited(text, plain, source_path)
+
+
+def _edited(text: str, edit: _Edit, source_path: str) -> str:
     note = parse(text)
     head = text[: len(text) - len(note.body)]
+    body = _applied(note.body, _find(note.body, source_path, note.body_line), edit)
+    if note.raw is not None and "[[" in note.raw:
+        head = _edited_head(head, note.front, edit, source_path)
+    return head + body
+
+
+def _applied(text: str, links: Iterator[_Found], edit: _Edit) -> str:
     pieces: list[str] = []
     place = 0
-    for found in _find(note.body, source_path, note.body_line):
-        target = _new_target(found.link, should_change)
-        if target is not None:
-            pieces += [note.body[place : found.start], target]
-            place = found.end
-    body = "".join([*pieces, note.body[place:]])
-    if note.raw is not None and "[[" in note.raw:
-        head = _rewritten_head(head, note.front, should_change, source_path)
-    return head + body
+    for found in links:
+        if (change := edit(found)) is not None:
+            start, end, new = change
+            pieces += [text[place:start], new]
+            place = end
+    return "".join([*pieces, text[place:]])
 
 
 def _find(text: str, source_path: str, first_line: int) -> Iterator[_Found]:
@@ -179,7 +217,7 @@ def _link(token: "re.Match[str]", text: str, bare: FileLink) -> _Found | None:
         line=bare.line,
         size=size,
     )
-    return _Found(link, start, start + len(name))
+    return _Found(link, start, start + len(name), token.span())
 
 
 def _is_subscript(token: "re.Match[str]", text: str) -> bool:
@@ -201,26 +239,14 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _new_target(link: FileLink, should_change: Callable[[FileLink], str | None]) -> str | None:
-    target = should_change(link)
-    if target is None or target == link.target_path:
-        return None
-    if not is_linkable(target):
-        raise _not_linkable(target)
-    return target
-
-
 def _not_linkable(target: str) -> PathError:
     return PathError(f"no wikilink can name {target!r}: it holds a bracket, | or #, a backtick, or a space at its end")
 
 
-def _rewritten_head(
-    head: str, front: FileFrontMatter, should_change: Callable[[FileLink], str | None], source_path: str
-) -> str:
+def _edited_head(head: str, front: FileFrontMatter, edit: _Edit, source_path: str) -> str:
     changes: dict[str, Any] = {}
     for key, value in front.data.items():
-        bare = FileLink(source_path, "", predicate=key, line=1)
-        changed = _retargeted(value, bare, should_change)
+        changed = _edited_value(value, FileLink(source_path, "", predicate=key, line=1), edit)
         if changed != value:
             changes[key] = changed
     if not changes:
@@ -232,24 +258,17 @@ def _rewritten_head(
         if entry.key in changes:
             start, end = offset + entry.value_start, offset + entry.value_end
             bare = FileLink(source_path, "", predicate=entry.key, line=1)
-            result = result[:start] + _retargeted(result[start:end], bare, should_change) + result[end:]
-    # Characters that mean something to YAML in a new name: then the keys are spelled anew.
+            result = result[:start] + _edited_value(result[start:end], bare, edit) + result[end:]
+    # Characters that mean something to YAML in a new text: then the keys are spelled anew.
     return result if parse(result).front.data == {**front.data, **changes} else set_keys(head, changes)
 
 
-def _retargeted(value: Any, bare: FileLink, should_change: Callable[[FileLink], str | None]) -> Any:
+def _edited_value(value: Any, bare: FileLink, edit: _Edit) -> Any:
     if isinstance(value, list):
-        return [_retargeted(item, bare, should_change) for item in value]
+        return [_edited_value(item, bare, edit) for item in value]
     if isinstance(value, dict):
-        return {key: _retargeted(item, bare, should_change) for key, item in value.items()}
+        return {key: _edited_value(item, bare, edit) for key, item in value.items()}
     if not isinstance(value, str) or "[[" not in value:
         return value
-    pieces: list[str] = []
-    place = 0
-    for token in _TOKEN.finditer(value):
-        found = _link(token, value, bare)
-        target = None if found is None else _new_target(found.link, should_change)
-        if found is not None and target is not None:
-            pieces += [value[place : found.start], target]
-            place = found.end
-    return "".join([*pieces, value[place:]])
+    links = (found for token in _TOKEN.finditer(value) if (found := _link(token, value, bare)) is not None)
+    return _applied(value, links, edit)

@@ -18,7 +18,8 @@ from agentscope_reme.errors import NoteError, NoteNotFound, ReMeError
 from agentscope_reme.vault import JournalRecord, Vault
 from agentscope_reme.vault.dialog import pointers_in
 from agentscope_reme.vault.layout import TEMP_PREFIX, iter_files
-from agentscope_reme.vault.retention import prune, purge
+from agentscope_reme.vault.purging import purge
+from agentscope_reme.vault.retention import prune
 
 from .stopped import dies_at
 

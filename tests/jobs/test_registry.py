@@ -8,7 +8,15 @@ import pytest
 
 from agentscope_reme.jobs.registry import LONG_TEXT, Job, job_of, jobs
 
-NAMES = ["version", "status", "help", "search", "reindex", "read", "write", "append", "edit", "list", "stat"]
+NAMES = [
+    "version", "status", "help", "search", "reindex", "read", "read_image", "write", "append", "edit", "delete", "move",
+    "list", "stat", "frontmatter_read", "frontmatter_update", "frontmatter_delete", "daily_create", "daily_list",
+    "daily_reindex", "history", "undo", "forget", "ingest",
+]  # fmt: skip
+READING = {
+    "version", "status", "help", "search", "reindex", "read", "read_image", "list", "stat", "frontmatter_read",
+    "daily_list", "history",
+}  # fmt: skip
 
 
 async def sample_(
@@ -55,9 +63,21 @@ def test_every_operation_and_parameter_says_what_it_is(job: Job) -> None:
     assert all(parameter.help.endswith(".") for parameter in job.parameters)
 
 
-def test_only_operations_that_write_may_make_a_vault() -> None:
-    assert [job.name for job in jobs().values() if job.writes] == ["write", "append", "edit"]
-    assert [job.name for job in jobs().values() if not job.needs_vault] == ["version", "status", "help"]
+def test_only_operations_that_make_notes_may_make_a_vault() -> None:
+    found = jobs().values()
+    assert {job.name for job in found if not job.writes} == READING
+    assert {job.name for job in found if not job.needs_vault and job.writes} == {
+        "write",
+        "append",
+        "daily_create",
+        "ingest",
+    }
+    assert {job.name for job in found if not job.needs_vault and not job.writes} == {"version", "status", "help"}
+
+
+def test_only_what_takes_a_file_of_the_users_disk_is_local() -> None:
+    """A server that offers such an operation would hand out the files of the machine it runs on."""
+    assert [job.name for job in jobs().values() if job.local] == ["ingest"]
 
 
 async def test_search_hands_its_filters_on_and_leaves_out_what_is_not_given() -> None:

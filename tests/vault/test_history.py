@@ -12,7 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from agentscope_reme.errors import NoteChanged, NoteError, NoteExists, NoteNotFound, PathError, ReMeError
 from agentscope_reme.models import FileLink
 from agentscope_reme.vault import Vault
-from agentscope_reme.vault.retention import prune, purge
+from agentscope_reme.vault.purging import purge
+from agentscope_reme.vault.retention import prune
 
 
 class Clock:
@@ -474,8 +475,7 @@ def test_a_purged_note_leaves_nothing_in_the_history(vault: Vault) -> None:
         vault.write_sync(path, "later\n", overwrite=True)
     vault.move_sync("a.md", "d/c.md")
     vault.delete_sync("d")
-    removed = purge(vault.log, ["a.md", "d"])
-    assert removed
+    assert purge(vault.log, ["a.md", "d"]).files
     log = (vault.root / "history" / "log.jsonl").read_text()
     assert log.count('"kept"') == 2, "the contents that b.md had before"
     assert '"a.md"' not in log
