@@ -102,13 +102,13 @@ async def test_messages_are_journalled_and_replaced_by_a_checkpoint_in_an_envelo
 
 @KINDS
 async def test_its_messages_are_never_changed_in_place(vault_dir, kind):
-    reme = reme_over(vault_dir, WINDOW, ScriptedModel(default=checkpoint()), recent_tool_results=1)
+    reme = reme_over(vault_dir, 40_000, ScriptedModel(default=checkpoint()), recent_tool_results=1)
     memory = kind()
     model = ScriptedModel(default="Fine.")
     agent = agent_of(reme, model, memory=memory)
     given = [user("go")]
     for i in range(5):
-        given += [calls(f"c{i}"), result(f"c{i}", output=f"result {i} " + "row, " * 250)]
+        given += [calls(f"c{i}"), result(f"c{i}", output=f"result {i} " + "row, " * 1_500)]
     await memory.add(given)
     texts = {message.id: json.dumps(message.to_dict()["content"]) for message in given}
     await agent(user("and now?"))

@@ -179,7 +179,7 @@ async def test_promise_04_a_prompt_that_takes_most_of_the_window_does_not_fold_a
 
 async def test_promise_04_a_large_request_that_stays_does_not_fold_a_step_at_a_time(vault_dir):
     """What is kept is above the threshold: each step would fold the two small messages that just left the tail."""
-    summariser = ScriptedModel(default=checkpoint(facts="- " + "fact " * 300))
+    summariser = ScriptedModel(default=checkpoint())
     reme = reme_over(vault_dir, 8_000, summariser)
     memory = reme.get_in_memory_memory("s1")
     await memory.add([*talk(4), user("the paste " * 1_560)])
