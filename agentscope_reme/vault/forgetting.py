@@ -1,7 +1,7 @@
 """Forgetting a note as far as the vault's files go: first it is worked out what goes, then it goes.
 
-In this order: links of other notes (when asked for), journals, offloaded results, the note, the day's page, the history
-last. Until then the history knows the path, so that after an interruption the same call completes it. Forgetting itself
+In this order: links of other notes (when asked for), offloaded results, journals, the note, the day's page, the history
+last. Each is found by what goes after it, so that after an interruption the same call completes it. Forgetting itself
 leaves no line in the history: it would name what is forgotten.
 """
 
@@ -97,14 +97,14 @@ def forget(
         traces = traces_of(vault, path, day_of_line, shown)
         if unlink_others:
             _unlink(vault, traces)
+        for result in traces.results:
+            storage.remove(result)
         for journal, numbers in traces.lines.items():
             if journal in traces.whole:
                 storage.remove(journal)
             else:
                 drop_lines(storage, journal, lambda line, numbers=numbers: line.line in numbers)  # type: ignore[misc]
             events.append((journal, "removed" if journal in traces.whole else "changed"))
-        for result in traces.results:
-            storage.remove(result)
         if traces.there:
             storage.remove_tree(traces.path)
             parents = traces.path.split("/")[:-1]
