@@ -106,6 +106,10 @@ class Anchors:
             for path, values in by_path.items()
         }
 
+    def links_of(self, path: str) -> list[tuple[int, str]]:
+        """Slot and target of each link of a file."""
+        return [(slot, self._target[slot]) for slot in self._slots.get(path, np.zeros(0, np.int64)).tolist()]
+
     def tidy(self, *, always: bool = False, bulk: bool = False) -> None:
         """Merge when that pays, or ``always``."""
         if not always and not self.index.needs_merge(bulk=bulk):

@@ -104,6 +104,15 @@ class Index:
         self._must_be_open()
         return await asyncio.to_thread(self._rebuild)
 
+    async def verify(self) -> tuple[str, ...]:
+        """Compare the index with one that is built from the files now; a sentence for each file that differs.
+
+        Takes as long as ``reindex()`` and changes nothing. A file that changes meanwhile may be named.
+        """
+        self._must_be_open()
+        await self.sync()
+        return await asyncio.to_thread(self._compare)
+
     async def persist(self) -> bool:
         """Write the index to disk now; False when this process may not (another one does) or cannot."""
         self._must_be_open()
@@ -203,7 +212,7 @@ class Index:
 
         old = self._opened()
         with old.saving:
-            if old.lock.acquire() and old.stored:
+            if old.stored and old.lock.acquire():
                 snapshot.discard(self.vault.storage)
         fresh = _Opened.empty(self.vault, self.config, self._weights, old.tokenizer, old.lock)
         report = fresh.sync.scan(every=True, stop=lambda: self._closed)
@@ -212,6 +221,15 @@ class Index:
         self._scanned = time.monotonic()
         self._save(True)
         return report
+
+    def _compare(self) -> tuple[str, ...]:
+        from .verification import differences
+
+        opened = self._opened()
+        fresh = _Opened.empty(self.vault, self.config, self._weights, opened.tokenizer, opened.lock)
+        fresh.sync.scan(every=True, stop=lambda: self._closed)
+        with opened.store.lock:
+            return tuple(differences(opened.store.corpus, fresh.store.corpus))
 
     # --- staying current ------------------------------------------------------------------------------------------
 

@@ -146,3 +146,33 @@ async def test_storing_the_index_changes_no_answer(tmp_path):
     await index.close()
     assert after == before
     assert [hit.path for hit in before[0] if "superseded" in hit.metadata] == ["a.md"]
+
+
+async def test_verify_finds_nothing_in_an_index_that_followed_the_files_and_names_what_differs(tmp_path):
+    import random
+
+    rnd = random.Random(3)
+    index = open_index(tmp_path)
+    for number in range(60):
+        path = tmp_path / f"n{rnd.randint(0, 20)}.md"
+        path.write_text(
+            f"# Note {number}\n\n**Ann**: see [[n{rnd.randint(0, 20)}]] about otter {number}.\n\nEnd {number}.\n"
+        )
+        if number % 7 == 0:
+            await index.search("otter")
+        if number % 20 == 0:
+            await index.persist()
+    (tmp_path / "n3.md").write_text("Gone soon.\n")
+    await index.sync()
+    (tmp_path / "n3.md").unlink()
+    assert await index.verify() == ()
+    corpus = index._opened().store.corpus
+    column = corpus._table["first"]
+    victim = next(iter(corpus.files))
+    column[corpus.files[victim].slots[0]] += 1
+    lost = sorted(corpus.files)[-1]
+    corpus.remove(lost)
+    index._opened().sync._listed = lambda: iter(())  # nothing new is seen meanwhile
+    index._opened().sync.scan = lambda **_: None
+    assert await index.verify() == (f"{victim}: its passages differ from the file's", f"{lost}: not in the index")
+    await index.close()

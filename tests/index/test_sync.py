@@ -391,7 +391,10 @@ async def test_a_first_scan_that_takes_long_gives_a_stale_answer_with_its_share(
         return real(path, *args, **kwargs)
 
     monkeypatch.setattr(sync, "read_entries", slow)
-    index = open_index(search_wait=0.2)
+    index = open_index(search_wait=0.05)
+    assert (await index.search("ferry")).status == "stale"
+    while index.status()["indexed_share"] < 0.5:
+        await asyncio.sleep(0.01)
     result = await index.search("ferry", 100, token_budget=10_000)
     assert result.status == "stale"
     assert "50%" in result.note
