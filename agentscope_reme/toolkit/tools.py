@@ -158,7 +158,7 @@ class MemoryTools:
         window = current_window.get() or self._reme.config.max_input_length
         bound = max(600, min(self._reme.config.read_max_bytes, window * 3 // 8))
         passed = as_int(column, 0, 0) or 0
-        page = await self._reme.vault.read(path, first, last, max_bytes=bound, column=passed)
+        page = await self._reme.vault.read(path, first, last, max_bytes=bound, column=passed, actor="agent")
         if page.path.startswith(f"{DIALOG}/"):
             page = await self._turns(page, passed, bound)
         return page_text(page, self._names.get("read", "read"), end_line=last)
@@ -234,7 +234,7 @@ class MemoryTools:
             path (str): Folder inside the vault; empty is the vault itself.
             recursive (bool): List the folders below as well.
         """
-        found = await self._reme.vault.list(str(path or ""), recursive=as_bool(recursive), limit=100)
+        found = await self._reme.vault.list(str(path or ""), recursive=as_bool(recursive), limit=100, actor="agent")
         lines = [
             f"{attribute(entry.path)}{'/' if entry.kind == 'folder' else f' ({entry.size} bytes)'}"
             for entry in found.entries

@@ -1,4 +1,4 @@
-"""Who may write what: folders, and the front-matter keys that say where a note comes from."""
+"""Who may see and write what: folders, and the front-matter keys that say where a note comes from."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -20,6 +20,15 @@ def refuse_reserved(path: str, actor: str) -> None:
         )
     if is_ignored(path):
         raise PathError(f"{path}: hidden files and folders, tools' folders and editors' leftovers are not notes")
+
+
+def refuse_hidden(path: str, actor: str, ignore: Iterable[str]) -> None:
+    """PathError when an agent or a pipeline wants to see what is not part of the memory: what is never listed."""
+    if actor in ("agent", "pipeline") and path and is_ignored(path, ignore):
+        raise PathError(
+            f"{path}: hidden files, tools' folders, leftovers of editors and ignored paths are not part of the memory; "
+            "list the vault to see what is"
+        )
 
 
 def is_protected(key: str) -> bool:

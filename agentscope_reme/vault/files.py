@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ..errors import PathError
 from ..models import NoteChange
-from .authorship import refuse_reserved
+from .authorship import refuse_hidden, refuse_reserved
 from .encoding import Kind, kind_of
 from .history import Change, History
 from .paths import locate, parse_path, unportable
@@ -86,6 +86,7 @@ class Files:
         names = parse_path(path, folder=folder)
         if actor is not None:
             refuse_reserved("/".join(names), actor)
+            refuse_hidden("/".join(names), actor, self.ignore)
         try:
             with locate(self.root, names, follow_last=follow) as place:
                 real, exists = place.path, place.lstat() is not None
@@ -97,6 +98,7 @@ class Files:
             raise PathError(problem)
         if actor is not None and real:
             refuse_reserved(real, actor)
+            refuse_hidden(real, actor, self.ignore)
         return real
 
     def change(self, path: str, new_bytes: NewBytes, *, actor: str, reason: str, appending: bool = False) -> NoteChange:

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from ..errors import FrontMatterError, NoteNotFound
 from ..models import FileFrontMatter, NoteChange, NotePage
-from .authorship import guard_front_matter, refuse_protected
+from .authorship import guard_front_matter, refuse_hidden, refuse_protected
 from .changelog import HistoryEntry
 from .dialog import Journal, StoredResult, store_result
 from .edits import append_text, may_replace, must_be_exact, replace_once
@@ -65,13 +65,17 @@ class Vault(Files):
         max_bytes: int | None = None,
         *,
         column: int = 0,
+        actor: str = "user",
     ) -> NotePage:
         """A page of a file: lines ``start_line`` to ``end_line``, 1-based and inclusive, at most ``max_bytes`` of text.
 
         ``column`` passes over that many characters of the first line, to page through one very long line. Raises
-        NoteNotFound and PathError. What is no text is described in ``text``.
+        NoteNotFound and PathError. What is no text is described in ``text``. The ``actor`` ``agent`` sees no hidden and
+        ignored files.
         """
-        return await asyncio.to_thread(self.read_sync, path, start_line, end_line, max_bytes, column=column)
+        return await asyncio.to_thread(
+            self.read_sync, path, start_line, end_line, max_bytes, column=column, actor=actor
+        )
 
     def read_sync(
         self,
@@ -81,7 +85,9 @@ class Vault(Files):
         max_bytes: int | None = None,
         *,
         column: int = 0,
+        actor: str = "user",
     ) -> NotePage:
+        self._may_see(path, actor)
         bound = self.read_max_bytes if max_bytes is None else max_bytes
         try:
             with self.storage.opened(path) as (descriptor, status, real):
@@ -94,19 +100,27 @@ class Vault(Files):
         """All bytes of a file of the vault; blocking."""
         return self.storage.read(path)
 
-    async def read_image(self, path: str, max_bytes: int = MAX_IMAGE_BYTES) -> NoteImage:
+    async def read_image(self, path: str, max_bytes: int = MAX_IMAGE_BYTES, *, actor: str = "user") -> NoteImage:
         """A PNG, JPEG, GIF or WebP picture as base64. NoteError when it is none, or larger than ``max_bytes``."""
-        return await asyncio.to_thread(self.read_image_sync, path, max_bytes)
+        return await asyncio.to_thread(self.read_image_sync, path, max_bytes, actor=actor)
 
-    def read_image_sync(self, path: str, max_bytes: int = MAX_IMAGE_BYTES) -> NoteImage:
+    def read_image_sync(self, path: str, max_bytes: int = MAX_IMAGE_BYTES, *, actor: str = "user") -> NoteImage:
+        self._may_see(path, actor)
         return read_image(self.storage, path, max_bytes)
 
-    async def stat(self, path: str) -> NoteStat:
+    async def stat(self, path: str, *, actor: str = "user") -> NoteStat:
         """Size, time and version of a file, or size and time of a folder."""
-        return await asyncio.to_thread(self.stat_sync, path)
+        return await asyncio.to_thread(self.stat_sync, path, actor=actor)
 
-    def stat_sync(self, path: str) -> NoteStat:
+    def stat_sync(self, path: str, *, actor: str = "user") -> NoteStat:
+        self._may_see(path, actor)
         return status_of(self.storage, self.real_path(path, folder=True), self.now().tzinfo)
+
+    def _may_see(self, path: str, actor: str) -> None:
+        """PathError when what is asked for, or what it leads to, is hidden from ``actor``."""
+        if actor != "user":
+            refuse_hidden("/".join(parse_path(path, folder=True)), actor, self.ignore)
+            refuse_hidden(self.real_path(path, folder=True), actor, self.ignore)
 
     async def list(
         self,
@@ -115,13 +129,15 @@ class Vault(Files):
         extensions: Iterable[str] | str | None = None,
         sort_by: SortKey | None = None,
         limit: int = 100,
+        *,
+        actor: str = "user",
     ) -> NoteList:
         """What lies in a folder: files and folders, or with ``recursive`` all files below it.
 
         ``extensions`` such as ``md`` or ``.md``; ``sort_by``: ``name`` (default), ``modified`` (newest first), ``size``
         (largest first). Hidden and tool folders, editors' leftovers and symlinks are left out.
         """
-        return await asyncio.to_thread(self.list_sync, path, recursive, extensions, sort_by, limit)
+        return await asyncio.to_thread(self.list_sync, path, recursive, extensions, sort_by, limit, actor=actor)
 
     def list_sync(
         self,
@@ -130,7 +146,10 @@ class Vault(Files):
         extensions: Iterable[str] | str | None = None,
         sort_by: SortKey | None = None,
         limit: int = 100,
+        *,
+        actor: str = "user",
     ) -> NoteList:
+        self._may_see(path, actor)
         return list_folder(
             self.storage,
             self.real_path(path, folder=True),
@@ -223,13 +242,14 @@ class Vault(Files):
 
     # --- front matter ---------------------------------------------------------------------------------------------
 
-    async def frontmatter_read(self, path: str) -> FileFrontMatter:
+    async def frontmatter_read(self, path: str, *, actor: str = "user") -> FileFrontMatter:
         """The front matter of a note; ``error`` says why it cannot be read."""
-        return await asyncio.to_thread(self.frontmatter_read_sync, path)
+        return await asyncio.to_thread(self.frontmatter_read_sync, path, actor=actor)
 
-    def frontmatter_read_sync(self, path: str) -> FileFrontMatter:
+    def frontmatter_read_sync(self, path: str, *, actor: str = "user") -> FileFrontMatter:
         from .frontmatter import parse
 
+        self._may_see(path, actor)
         data = self.read_bytes(path)
         kind = kind_of(data)
         return parse(decode_exact(data)).front if kind.exact else FileFrontMatter(error=f"not UTF-8 ({kind.encoding})")

@@ -542,3 +542,53 @@ async def test_c10_09_a_citation_can_be_read_as_it_is_written(reme: ReMe) -> Non
     assert arguments_of('path="n.md", start_line=3') == {"path": "n.md", "start_line": 3}
     for path in ("../vault_secret/s.md:1-2", "/etc/passwd.md:1-2", "n.md:ads", "n.md:1-2:3"):
         assert (await use(agent, "read", path=path)).startswith("Error: ")
+
+
+# --- What is hidden --------------------------------------------------------------------------------------------------
+
+HIDDEN = [
+    ".env",
+    ".git/config",
+    "notes/.obsidian/workspace.json",
+    "node_modules/x/readme.md",
+    "notes/plan.md~",
+    "notes/a.sync-conflict-2.md",
+    "private/diary.md",
+]
+
+
+@pytest.mark.parametrize("path", HIDDEN)
+async def test_c10_01_an_agent_sees_no_hidden_and_no_ignored_file_by_its_path(vault_dir: Path, path: str) -> None:
+    reme = ReMe(vault_dir, ignore=("private",))
+    put(reme, path, b"token: lighthouse-5512\n")
+    put(reme, "link.md", b"")
+    (vault_dir / "link.md").unlink()
+    (vault_dir / "link.md").symlink_to(path)
+    agent = agent_with(reme, model_of())
+    for asked in (path, f"./{path}", "link.md"):
+        said = [
+            await use(agent, "read", path=asked),
+            await use(agent, "edit", path=asked, old="token: lighthouse", new="x"),
+            await use(agent, "append", path=asked, content="x"),
+            await use(agent, "write", path=asked, content="x", overwrite=True),
+            await use(agent, "list", path=asked.rpartition("/")[0] or asked),
+        ]
+        assert not [text for text in said if "5512" in text]
+        assert all(text.startswith("Error: ") for text in said[:4]), said
+        with pytest.raises(ReMeError):
+            await reme.vault.stat(asked, actor="agent")
+        with pytest.raises(ReMeError):
+            await reme.vault.frontmatter_read(asked, actor="agent")
+        with pytest.raises(ReMeError):
+            await reme.vault.read_image(asked, actor="agent")
+    assert (vault_dir / path).read_bytes() == b"token: lighthouse-5512\n"
+    assert (await reme.search("lighthouse 5512")).status == "none"
+    assert "5512" in (await reme.vault.read(path)).text, "the user may read whatever lies in the vault"
+
+
+async def test_c10_01_what_a_hidden_folder_holds_is_not_listed_to_an_agent(reme: ReMe) -> None:
+    put(reme, ".git/config", b"x")
+    put(reme, "a.md", b"x")
+    agent = agent_with(reme, model_of())
+    assert "config" not in await use(agent, "list", path=".git")
+    assert (await use(agent, "list", recursive=True)).split() == ["a.md", "(1", "bytes)"]
