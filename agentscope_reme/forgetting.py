@@ -86,14 +86,13 @@ class Forgetting:
 
     async def _forget_in_index(self) -> bool:
         """Build the index anew, so that no term of the note stays in it; whether what is stored is anew as well."""
-        from .index.snapshot import FOLDER
+        from .index.snapshot import FOLDER, INDEX
 
         await self.index.reindex()
-        status = self.index.status()
-        damaged = f"{FOLDER}/index.damaged"
-        if status["writer"]:
-            await asyncio.to_thread(self.vault.storage.remove, damaged)
-        return bool(status["writer"] or not (self.vault.root / FOLDER).is_dir())
+        if self.index.status()["writer"]:
+            await asyncio.to_thread(self.vault.storage.remove, f"{FOLDER}/index.damaged")
+            return True
+        return not (self.vault.root / INDEX).exists()
 
     def _receipt(
         self, traces: "Traces", indexed: tuple[str, ...], *, unlink: bool, dry_run: bool = False, stored: bool = True

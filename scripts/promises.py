@@ -91,9 +91,7 @@ PROMISES = (
         "(to 1e-5, ties by path and line), of one built from scratch; `doctor` proves it.",
         "索引可以随时丢弃：无论经过怎样的改动，它给出的结果、顺序和分数（误差 1e-5，同分按路径和行号）"
         "都与重新建立的索引相同；`doctor` 可以验证。",
-        "in part",
-        "the `doctor` command",
-        "`doctor` 命令",
+        "holds",
     ),
     Promise(
         10,

@@ -72,6 +72,7 @@ def _all_jobs() -> Iterator[Job]:
     yield job_of(system.help_, needs_vault=False)
     yield job_of(search.search)
     yield job_of(search.reindex)
+    yield job_of(search.doctor)
     yield job_of(notes.read)
     yield job_of(notes.read_image)
     yield job_of(notes.write, writes=True, needs_vault=False)

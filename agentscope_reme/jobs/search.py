@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..models import IndexReport, SearchResult
+from .values import Diagnosis
 
 if TYPE_CHECKING:
     from ..reme import ReMe
@@ -32,3 +33,13 @@ async def search(
 async def reindex(reme: "ReMe") -> IndexReport:
     """Build the index anew from the files. The files are not touched; a file that cannot be read is listed."""
     return await reme.index.reindex()
+
+
+async def doctor(reme: "ReMe") -> Diagnosis:
+    """Compare the index with one built from the files, and name files that cannot be read. Changes nothing.
+
+    Takes as long as `reindex`, which is also what repairs a difference.
+    """
+    differences = await reme.index.verify()
+    status = reme.index.status()
+    return Diagnosis(status["files"], differences, status["failed"])

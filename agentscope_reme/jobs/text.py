@@ -18,7 +18,7 @@ from ..models import (
     SearchHit,
     SearchResult,
 )
-from .values import HelpText, Status
+from .values import Diagnosis, HelpText, Status
 
 if TYPE_CHECKING:
     from ..vault import HistoryEntry, NoteList, NoteStat
@@ -68,6 +68,8 @@ def as_text(value: Any) -> Shown:
             return Shown(_stat(value))
         case IndexReport():
             return _report(value)
+        case Diagnosis():
+            return _diagnosis(value)
         case Status():
             return Shown(_status(value))
         case HelpText():
@@ -193,6 +195,12 @@ def _report(report: IndexReport) -> Shown:
     counts = f"{report.added} added, {report.changed} changed, {report.removed} removed, {report.unchanged} unchanged"
     failed = "\n".join(f"not read: {path}: {reason}" for path, reason in report.failed)
     return Shown(f"{counts}, in {report.seconds:.2f} s", failed)
+
+
+def _diagnosis(found: Diagnosis) -> Shown:
+    verdict = "is what the files give" if found.sound else "differs from the files; reindex builds it anew"
+    failed = "\n".join(f"not read: {path}: {reason}" for path, reason in found.failed)
+    return Shown("\n".join([f"The index of {found.files} files {verdict}.", *found.differences]), failed)
 
 
 def _status(status: Status) -> str:

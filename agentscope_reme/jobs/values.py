@@ -15,6 +15,23 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What ``doctor`` found. ``differences``: where the index is not what the files give, a sentence each.
+
+    ``failed`` are files that are not, or not wholly, in the index, with the reason; that is no fault of the index.
+    """
+
+    files: int
+    differences: tuple[str, ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def sound(self) -> bool:
+        """Whether the index is what the files give."""
+        return not self.differences
+
+
+@dataclass(frozen=True, slots=True)
 class HelpText:
     """Operations, each with what it does."""
 

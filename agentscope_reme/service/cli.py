@@ -194,16 +194,18 @@ async def _answer(job: Job, vault: Path, arguments: dict[str, Any]) -> Any:
 
 def _print(value: Any, as_json: bool) -> int:
     from ..jobs import text
+    from ..jobs.values import Diagnosis
 
+    code = 1 if isinstance(value, Diagnosis) and not value.sound else 0
     if as_json:
         typer.echo(text.as_json(value))
-        return 0
+        return code
     shown = text.as_text(value)
     if shown.body:
         typer.echo(shown.body, nl=not shown.body.endswith("\n"))
     if shown.remark:
         _say(shown.remark)
-    return 0
+    return code
 
 
 if __name__ == "__main__":

@@ -155,3 +155,23 @@ def test_what_changes_notes_makes_no_vault(reme: Run, tmp_path: Path, command: s
     assert (refused.code, refused.out) == (1, "")
     assert "no vault" in refused.err
     assert not (tmp_path / "none").exists()
+
+
+def test_doctor_says_whether_the_index_is_what_the_files_give(reme: Run, vault: Path) -> None:
+    (vault / "bad.md").write_text("---\na: [\n---\nbody\n", encoding="utf-8")
+    sound = reme("doctor", vault=vault)
+    assert (sound.code, sound.out) == (0, "The index of 3 files is what the files give.\n")
+    assert sound.err.startswith("not read: bad.md: front matter: line ")
+
+
+def test_doctor_ends_with_1_when_the_index_differs(reme: Run, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from agentscope_reme.index import Index
+
+    async def verify(self: Index) -> tuple[str, ...]:
+        return ("tea.md: has other terms",)
+
+    monkeypatch.setattr(Index, "verify", verify)
+    found = reme("doctor", vault=vault)
+    assert found.code == 1
+    assert "tea.md: has other terms" in found.out
+    assert "reindex" in found.out
