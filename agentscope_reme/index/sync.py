@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 NOTES = (".md", ".markdown")
 RESOURCES = (*NOTES, ".txt", ".log", ".json", ".jsonl", ".csv", ".tsv", ".yaml", ".yml", ".html", ".htm")
-JOURNALS = (f"{DIALOG}/", "dialog/")
+JOURNALS = (f"{DIALOG}/", "dialog/", "reme_session/dialog/")  # the last two: vaults of ReMe 0.3 and 0.4
 # A file changed this shortly before it was read may change again within the clock's grain and keep its time and size.
 GRAIN_NS = 2_000_000_000
 

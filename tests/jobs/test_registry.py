@@ -9,9 +9,9 @@ import pytest
 from agentscope_reme.jobs.registry import LONG_TEXT, Job, job_of, jobs
 
 NAMES = [
-    "version", "status", "help", "search", "reindex", "doctor", "read", "read_image", "write", "append", "edit", "delete",
-    "move", "list", "stat", "frontmatter_read", "frontmatter_update", "frontmatter_delete", "daily_create", "daily_list",
-    "daily_reindex", "history", "undo", "forget", "ingest",
+    "version", "status", "help", "search", "reindex", "doctor", "read", "read_image", "write", "append", "edit",
+    "delete", "move", "list", "stat", "frontmatter_read", "frontmatter_update", "frontmatter_delete", "daily_create",
+    "daily_list", "daily_reindex", "history", "undo", "forget", "ingest",
 ]  # fmt: skip
 READING = {
     "version", "status", "help", "search", "reindex", "doctor", "read", "read_image", "list", "stat",
