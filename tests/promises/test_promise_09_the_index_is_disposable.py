@@ -126,3 +126,23 @@ async def test_promise_09_reindex_changes_no_answer(vault_dir: Path) -> None:
         report = await reme.index.reindex()
         assert not report.failed
         assert_same(await answers(reme), before)
+
+
+async def test_promise_09_the_comparison_proves_it_and_finds_a_stored_index_that_is_wrong(vault_dir: Path) -> None:
+    """An index of other files, put in the place of this vault's, is found out; `reindex` mends it."""
+    other = vault_dir.parent / "other"
+    for folder, text in ((vault_dir, "The kiln fires on Friday."), (other, "The lantern hangs in the shed.")):
+        async with ReMe(folder) as reme:
+            await reme.vault.write("digest/wiki/a.md", f"# Note\n\n{text}\n")
+            await reme.search("kiln lantern")
+            assert await reme.index.verify() == ()
+    stamp = (vault_dir / "digest/wiki/a.md").stat()
+    shutil.rmtree(vault_dir / "metadata" / "index")
+    shutil.copytree(other / "metadata" / "index", vault_dir / "metadata" / "index")
+    async with ReMe(vault_dir) as reme:
+        result = await reme.search("when does the kiln fire")
+        assert [hit.path for hit in result.hits] == ["digest/wiki/a.md"]
+        assert "Friday" in result.hits[0].text
+        await reme.index.reindex()
+        assert await reme.index.verify() == ()
+    assert (vault_dir / "digest/wiki/a.md").stat().st_mtime_ns == stamp.st_mtime_ns
