@@ -210,9 +210,9 @@ class ReMeInMemoryMemory(InMemoryMemory):
     ) -> int:
         """Add, change or remove marks, as the stock class does."""
         changed = await super().update_messages_mark(new_mark, old_mark, msg_ids)
-        if changed:
-            self._ledger.rebuild(self._content)
-            self._shown = None
+        # Also after none: replacing a mark by one that is there already is not counted, and takes the old one away.
+        self._ledger.rebuild(self._content)
+        self._shown = None
         return changed
 
     async def mark_messages_compressed(self, messages: Sequence[Msg]) -> int:

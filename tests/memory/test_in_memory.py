@@ -8,7 +8,7 @@ import pytest
 from agentscope.agent._react_agent import _MemoryMark
 from agentscope.memory import InMemoryMemory
 from agentscope.message import Msg
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentscope_reme import ReMeInMemoryMemory
@@ -78,6 +78,7 @@ def test_it_does_what_the_stock_class_does(sequence):
 
 @settings(max_examples=80, deadline=None)
 @given(operations)
+@example([("add", [0], ["mine", "other"], False), ("mark", "mine", "other", None)])
 def test_its_account_is_the_one_made_from_nothing(sequence):
     async def go():
         memory = ReMeInMemoryMemory(budget=None)
