@@ -42,7 +42,9 @@ _WORDS = {
 
 _SENTENCE = re.compile(r"[^\n。！？!?；;.]*(?:\.(?=\S)[^\n。！？!?；;.]*)*(?:[。！？!?；;.]+|\n|$)")
 _RULE = re.compile(
-    r"\b(never|always|must|must not|don'?t|do not|only use|rule|prefer|please (?:use|answer|keep)|make sure|remember)\b"
+    r"(?:^|[:,;]\s*|\b(?:please|you|we|and|but|then|so|must|should)\s+)(?:never|always|don'?t|do not)\b"
+    r"|\bmust(?: not)?\s+(?!have\b|be\b)|\bonly use\b|\brules?\b|\bprefer(?:s|red|ence|ences)?\b|\bmake sure\b"
+    r"|\bplease (?:use|answer|keep|write|call|stop)\b|^remember\b|\bremember (?:to|that)\b"
     r"|不要|必须|务必|总是|一律|规则|禁止|不得|不能|偏好|更喜欢|请用|请记住|记住|记得|约定",
     re.IGNORECASE,
 )
@@ -115,14 +117,14 @@ def _sorted_lines(messages: Sequence["Msg"], previous: str, words: Mapping[str, 
         day = str(message.timestamp or "")[:10]
         sentences = list(sentences_of(text_of(message)))
         if sentences and (position == 0 or position == len(said) - 1):
-            found["Goal"].append(_line(sentences[0] if len(sentences[0]) > 12 else " ".join(sentences[:2]), day))
+            found["Goal"].append(_line(_request(sentences), day))
         for sentence in sentences:
             name = _section_of(sentence)
             if name:
                 found[name].append(_line(sentence, day, message.name))
-    last = next(iter(sentences_of(text_of(said[-1]))), "") if said else ""
+    last = list(sentences_of(text_of(said[-1]))) if said else []
     if last:
-        found["Next Steps"].append(_line(f"{words['go_on']}{last}", ""))
+        found["Next Steps"].append(_line(f"{words['go_on']}{_request(last)}", ""))
         # Where to go on is one place: the newest.
         before["Next Steps"] = [line for line in before.get("Next Steps", []) if not line.startswith(_GO_ON)]
     found["Progress"] = list(_progress(messages, words))
@@ -131,6 +133,11 @@ def _sorted_lines(messages: Sequence["Msg"], previous: str, words: Mapping[str, 
     bare = [f"- {shortened(name, LINE_CHARS)}" for name in reversed(names) if name not in told]
     found["Critical Context"] = bare + found["Critical Context"]
     return {name: _unique([*before.get(name, []), *found[name]]) for name in SECTIONS}
+
+
+def _request(sentences: Sequence[str]) -> str:
+    """The sentence that says most of what is wanted: of the first three the longest, which a greeting is not."""
+    return max(sentences[:3], key=len)
 
 
 def sentences_of(text: str) -> Iterator[str]:

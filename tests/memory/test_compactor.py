@@ -276,6 +276,22 @@ async def test_it_sorts_what_was_said_into_the_sections():
     assert sections["Next Steps"] == "- Go on from: What about the piano?"
 
 
+async def test_small_talk_is_no_rule_and_a_greeting_no_goal():
+    talk = [
+        "Hello there! Please plan the move to Ghent for May.",
+        "That is not always easy. It must have been hard for you. I never knew that. I remember the sea.",
+        "Always label the boxes. Please never call before nine. You must not pack the lamp. Don't forget the keys.",
+        "我一直很喜欢海。 必须先打电话。",
+    ]
+    sections = parse_sections(await extract([user(text) for text in talk], cap=1_500))
+    assert "plan the move to Ghent" in sections["Goal"]
+    assert "Hello there" not in sections["Goal"]
+    for rule in ("Always label the boxes", "never call before nine", "must not pack", "Don't forget the keys", "必须先打电话"):
+        assert rule in sections["Constraints"]
+    for chat in ("always easy", "must have been", "never knew", "the sea", "喜欢海"):
+        assert chat not in sections["Constraints"]
+
+
 async def test_only_the_newest_place_to_go_on_from_is_kept():
     text = ""
     for i in range(5):
