@@ -1,10 +1,11 @@
 """Who may see and write what: folders, and the front-matter keys that say where a note comes from."""
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Any
 
 from ..errors import FrontMatterError, NoteError, PathError
-from .layout import is_ignored, is_reserved
+from .layout import DAILY, is_ignored, is_reserved
 
 _TRUST = {"external": 0, "agent": 1, "user": 2}
 
@@ -29,6 +30,23 @@ def refuse_hidden(path: str, actor: str, ignore: Iterable[str]) -> None:
             f"{path}: hidden files, tools' folders, leftovers of editors and ignored paths are not part of the memory; "
             "list the vault to see what is"
         )
+
+
+def refuse_undated(path: str, actor: str, day: str) -> None:
+    """PathError when an agent or a pipeline makes a file in ``daily/`` under what is no date, such as ``YYYY-MM-DD``.
+
+    ``day`` is today, which the refusal names. Users call their notes as they like.
+    """
+    folder, _, rest = path.partition("/")
+    if actor not in ("agent", "pipeline") or folder != DAILY or not rest:
+        return
+    name = rest.split("/", 1)[0].split(".", 1)[0]
+    try:
+        dated = date.fromisoformat(name).isoformat() == name
+    except ValueError:
+        dated = False
+    if not dated:
+        raise PathError(f"{path}: {name} is no date; today's notes go to {DAILY}/{day}/<topic>.md")
 
 
 def is_protected(key: str) -> bool:

@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from ..errors import PathError
 from ..models import NoteChange
-from .authorship import refuse_hidden, refuse_reserved
+from .authorship import refuse_hidden, refuse_reserved, refuse_undated
 from .encoding import Kind, kind_of
 from .history import Change, History
+from .layout import today
 from .paths import locate, parse_path, unportable
 from .ports import ChangeListener, InlinkSource
 from .refusals import refusal
@@ -106,6 +107,8 @@ class Files:
         with self.storage.lock():
             real = self.real_path(path, actor=actor)
             old = self.storage.read_if_any(real)
+            if old is None:
+                refuse_undated(real, actor, today(self.now()))
             new = new_bytes(old, None if old is None else kind_of(old))
             version = version_of(new)
             if old == new:

@@ -10,10 +10,12 @@ from typing import Literal
 
 from ..errors import NoteExists, NoteNotFound, PathError, ReMeError
 from ..models import FileLink, NoteChange
+from .authorship import refuse_undated
 from .encoding import decode_exact, encode_exact, kind_of
 from .files import Files
 from .history import Change, HistoryEntry
 from .inbound import link_index, notes_naming, target_of, text_of
+from .layout import today
 from .paths import parse_path
 from .removal import files_below
 from .storage import version_of
@@ -55,6 +57,7 @@ def move(files: Files, source: str, target: str, *, actor: str, reason: str) -> 
             raise NoteExists(f"{old} is already there; nothing was changed", old)
         if new.startswith(old + "/"):
             raise PathError(f"{old} cannot be moved into itself; nothing was changed")
+        refuse_undated(new, actor, today(files.now()))
         gone = files_below(files, old) if files.storage.exists(old) else []
         moving = _begin(files, old, new, gone) if gone else _resume(files, old, new)
         _look_at_links(moving)
