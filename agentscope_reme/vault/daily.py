@@ -16,6 +16,7 @@ from .encoding import safe_cut
 from .frontmatter import ParsedNote, compose, parse, set_keys, text_of
 from .generated import with_generated_part
 from .layout import DAILY, DIALOG, daily_page, iter_files, session_file_name, slug, today
+from .storage import digest_of
 from .wikilink import FileLink, front_matter_links, is_linkable, render
 
 if TYPE_CHECKING:
@@ -50,19 +51,35 @@ class DailyCard:
 
 def find_card(vault: "Vault", date: str, session_id: str) -> str | None:
     """The path of the session's card of that day (``YYYY-MM-DD``), or None."""
+    return next(iter(_cards_of(vault, date, session_id)), None)
+
+
+def _cards_of(vault: "Vault", date: str, session_id: str) -> list[str]:
+    """The session's cards of that day, the one to write to first; more than one only where somebody made a copy."""
     if not session_id:
-        return None
+        return []
     journals = {f"{DIALOG}/{name}.jsonl" for name in (session_file_name(session_id), session_id)}
-    by_source = None
+    by_source = []
+    by_id = []
     for card in daily_list(vault, date):
         if card.session_id == session_id:
-            return card.path
+            by_id.append(card.path)
+            continue
         links = front_matter_links(card.front_matter, card.path)
-        if by_source is None and any(
-            link.predicate == "source_conversation" and link.target_path in journals for link in links
-        ):
-            by_source = card.path
-    return by_source
+        if any(link.predicate == "source_conversation" and link.target_path in journals for link in links):
+            by_source.append(card.path)
+    return by_id + by_source
+
+
+def _finish_renaming(vault: "Vault", paths: list[str], actor: str) -> bool:
+    """Complete a renaming that was interrupted when the card was there under both names; whether there was one."""
+    for entry in reversed(vault.log.entries()):
+        if entry.kind == "moved" and entry.path in paths and entry.moved_to in paths:
+            if digest_of(vault.read_bytes(entry.path)) != entry.old:
+                return False
+            vault.move_sync(entry.path, entry.moved_to, actor=actor, reason=entry.reason)
+            return True
+    return False
 
 
 def write_card(
@@ -109,7 +126,10 @@ def update_card(
     """
     date = day_of(vault, date)
     with vault.storage.lock():
-        path = find_card(vault, date, session_id)
+        paths = _cards_of(vault, date, session_id)
+        if len(paths) > 1 and _finish_renaming(vault, paths, actor):
+            paths = _cards_of(vault, date, session_id)
+        path = paths[0] if paths else None
         if path is None:
             front, body = update(None)
             path = _free_path(vault, date, text_of(front.get("name")))

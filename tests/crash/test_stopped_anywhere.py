@@ -16,7 +16,10 @@ import pytest
 
 from agentscope_reme.errors import NoteError, NoteNotFound, ReMeError
 from agentscope_reme.vault import JournalRecord, Vault
+from agentscope_reme.vault.daily import daily_list, write_card
 from agentscope_reme.vault.dialog import pointers_in
+from agentscope_reme.vault.forgetting import forget
+from agentscope_reme.vault.ingestion import ingest
 from agentscope_reme.vault.layout import TEMP_PREFIX, iter_files
 from agentscope_reme.vault.purging import purge
 from agentscope_reme.vault.retention import prune
@@ -74,8 +77,17 @@ OPERATIONS: dict[str, Callable[[Vault], Any]] = {
     "delete_folder": lambda vault: again(NoteNotFound, lambda: vault.delete_sync("d")),
     "move": lambda vault: vault.move_sync("a.md", "m/z.md"),
     "move_folder": lambda vault: vault.move_sync("d", "e"),
+    "card": lambda vault: card(vault, "tea"),
+    "unlink": lambda vault: again(NoteNotFound, lambda: forget(vault, "a.md", lambda line: "", unlink_others=True)),
+    "ingest": lambda vault: ingest(vault, __file__, name="doc.md", date=DAY),
 }  # fmt: skip
-QUICK = ("create", "overwrite", "append", "journal", "delete", "move")
+QUICK = ("create", "overwrite", "append", "journal", "delete", "move", "card")
+DAY = "2026-03-16"
+
+
+def card(vault: Vault, name: str) -> Any:
+    """The card of a conversation, and the day's page that lists it."""
+    return write_card(vault, DAY, {"name": name, "description": "about it", "session_id": "s"}, f"{name} was had")
 
 
 def again(settled: type[ReMeError], operation: Callable[[], Any]) -> Any:
@@ -178,6 +190,29 @@ def links_lead_somewhere(vault: Vault) -> None:
         assert targets, path
         for target in targets:
             assert vault.storage.exists(target), f"{path} links to {target}, which is not there"
+
+
+@pytest.mark.parametrize("power", [pytest.param(power, marks=pytest.mark.slow) for power in (False, True)])
+def test_a_card_that_gets_another_name_is_one_card_whatever_was_stopped(tmp_path: Path, power: bool) -> None:
+    """Card, links to it, and the day's page: in between there is one card, and each link leads to it or to its copy."""
+    template = tmp_path / "template"
+    vault = prepared(template)
+    path = card(vault, "tea").path
+    vault.write_sync("x.md", f"had [[{path}]]\n", overwrite=True)
+    done = tmp_path / "done"
+    shutil.copytree(template, done)
+    card(Vault(done), "coffee")
+    after = files(done)
+    assert f"daily/{DAY}/coffee.md" in after
+
+    def check(vault: Vault) -> None:
+        target = vault.read_sync("x.md").text.split("[[")[1].split("]]")[0]
+        assert "was had" in vault.read_sync(target).text
+        card(vault, "coffee")
+        assert [one.path for one in daily_list(vault, DAY)] == [f"daily/{DAY}/coffee.md"]
+        assert files(vault.root) == after
+
+    assert every_step(tmp_path, template, lambda vault: card(vault, "coffee"), check, power) > 20
 
 
 @pytest.mark.parametrize(

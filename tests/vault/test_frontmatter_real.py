@@ -39,10 +39,11 @@ def test_every_note_reads_as_python_frontmatter_reads_it() -> None:
 
 
 def test_setting_a_new_key_and_deleting_it_gives_the_same_bytes() -> None:
-    for path, text in real_notes()[::3]:
+    for path, text in real_notes():
         changed = set_keys(text, {"reviewed": "no"})
         assert parse(changed).front.data == {**parse(text).front.data, "reviewed": "no"}, path
         back = delete_keys(changed, ["reviewed"])
+        # Deleting takes the lines of the key; the block of a note that had none stays, empty.
         assert back == (text if parse(text).raw is not None else f"---\n---\n{text}"), path
 
 
