@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# The generator of a checkpoint that stays, because nothing that was said is folded.
+UNCHANGED = "unchanged"
 NO_USE = ("nothing_to_fold", "nothing_to_gain")
 
 
@@ -208,13 +210,12 @@ class Compaction:
     ) -> Checkpoint | Failed | Skipped:
         said = [message for message in fold.told if rendered(message)]
         if fold.entries and not said:  # nothing that a checkpoint could tell: recalled text, empty turns
-            return Checkpoint(fold.previous, memory.summary_note.generator)
+            return Checkpoint(fold.previous, UNCHANGED)
         failure: Failed | Skipped = Skipped("waiting_to_retry")
         # After the frame of an envelope, where there was none before.
         replaced = max(1, fold.replaced - await self._frame_tokens(memory))
         if reason != "last_resort" and said and (self.compactor.model is None or memory.breaker.allows()):
-            owed = await owed_to(memory) if self.compactor.model is not None else None
-            owed = owed or Owed((), 0, fold.previous)
+            owed = await self._owed(memory) or Owed((), 0, fold.previous)
             outcome = await self._asked(
                 memory, sizes, [*owed.messages, *said], owed.base, replaced + owed.tokens, extra_instruction
             )
@@ -254,6 +255,8 @@ class Compaction:
         if isinstance(outcome, Checkpoint):
             breaker.succeeded()
         else:
+            if outcome.reason == "timeout":
+                memory.summary_note.owed.clear()  # it is what took too long, or will the next time
             breaker.failed(limit=config.breaker_failures, steps=config.breaker_steps, seconds=config.breaker_seconds)
             logger.warning("No checkpoint for session %s: %s (%s).", memory.session_id, outcome.reason, outcome.error)
         return outcome
@@ -271,8 +274,8 @@ class Compaction:
             return None
         started = perf_counter()
         previous, note = memory.get_compressed_summary(), memory.summary_note
-        owed = await owed_to(memory)
-        if owed is None:  # forgotten, or on another disk: what there is stays
+        owed = await self._owed(memory)
+        if owed is None:  # forgotten, on another disk, too much: what there is stays
             memory.set_summary(previous, replace(note, owed=[], base=""))
             return None
         outcome = await self._asked(memory, sizes, owed.messages, owed.base, max(sizes.cap + 1, owed.tokens))
@@ -288,6 +291,15 @@ class Compaction:
         return Compacted(before, after, 0, path, "redone", outcome.generator, seconds)
 
     # --- parts --------------------------------------------------------------------------------------------------
+
+    async def _owed(self, memory: "ReMeInMemoryMemory") -> Owed | None:
+        if self.compactor.model is None:
+            return None
+        try:
+            return await owed_to(memory)
+        except Exception as error:
+            logger.warning("What a checkpoint of session %s lacks cannot be read (%s).", memory.session_id, error)
+            return None
 
     async def _total(self, memory: "ReMeInMemoryMemory", sizes: Plan) -> int:
         return sizes.fixed + await memory.summary_tokens() + await memory.message_tokens()
@@ -308,8 +320,8 @@ class Compaction:
     def _note(self, memory: "ReMeInMemoryMemory", fold: Fold, checkpoint: Checkpoint) -> SummaryNote:
         before = memory.summary_note
         note = SummaryNote(self._language(memory), fold.inside_turn, checkpoint.generator, fold.since)
-        if checkpoint.text == fold.previous:
-            return replace(note, owed=before.owed, base=before.base)
+        if checkpoint.generator == UNCHANGED:
+            return before
         if checkpoint.generator == "model" or self.compactor.model is None:
             return note
         return owing(note, before, fold.previous, [message.id for message in fold.told])

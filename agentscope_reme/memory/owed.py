@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from .transcript import rendered
+
 if TYPE_CHECKING:
     from agentscope.message import Msg
 
@@ -15,12 +17,13 @@ if TYPE_CHECKING:
     from .state import SummaryNote
 
 MOST_OWED = 2_000
+MOST_WINDOWS = 4
 LONGEST_BASE = 60_000
 
 
 @dataclass(frozen=True)
 class Owed:
-    """Messages to condense again, their tokens, and the checkpoint before them."""
+    """Messages to condense again, the tokens of their transcript, and the checkpoint before them."""
 
     messages: tuple["Msg", ...]
     tokens: int
@@ -43,10 +46,18 @@ def owing(note: "SummaryNote", before: "SummaryNote", previous: str, ids: Sequen
 
 
 async def owed_to(memory: "ReMeInMemoryMemory") -> Owed | None:
-    """Return what is owed to a memory, from its journal; None when that is nothing or is there no more."""
+    """Return what is owed to a memory, from its journal; None when that is nothing, there no more, or too much.
+
+    Too much is more than four windows: told with every fold, it would have the time run out each time.
+    Raises what reading the journal raises.
+    """
     note = memory.summary_note
     if not note.owed:
         return None
     wanted = {str(name) for name in note.owed}
     messages = tuple(message for message in await memory.left_messages() if message.id in wanted)
-    return Owed(messages, await memory.budget.messages(messages), note.base) if messages else None
+    told = "\n".join(filter(None, map(rendered, messages)))
+    tokens = await memory.budget.text(told)
+    if not told or tokens > MOST_WINDOWS * memory.max_input_length:
+        return None
+    return Owed(messages, tokens, note.base)
