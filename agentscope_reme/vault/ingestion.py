@@ -86,7 +86,7 @@ def _portable(name: str) -> tuple[str, str]:
     stem, dot, extension = name.rpartition(".")
     if not stem:
         stem, dot, extension = name, "", ""
-    fits = len(name.encode("utf-8", "replace")) <= MAX_NAME_BYTES - _ROOM
+    fits = name != "" and len(name.encode("utf-8", "replace")) <= MAX_NAME_BYTES - _ROOM
     if fits and is_nameable(name) and not is_ignored(name) and not unportable((name,)):
         return stem, dot + extension
     suffix = slug(extension, 16) if dot else ""

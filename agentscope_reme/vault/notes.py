@@ -362,9 +362,12 @@ class Vault(Files):
         The same bytes under that name are kept once; others get a number, and nothing is overwritten. NoteError when
         the file cannot be read or is larger than 256 MiB. Callers decide who may name a file of the disk: no agent.
         """
+        return await finish(self.ingest_sync, source, name=name, date=date, actor=actor)
+
+    def ingest_sync(self, source: str | Path, *, name: str = "", date: str = "", actor: str = "user") -> NoteChange:
         from .ingestion import ingest
 
-        return await finish(ingest, self, source, name=name, date=date, actor=actor)
+        return ingest(self, source, name=name, date=date, actor=actor)
 
     # --- what is not a note ----------------------------------------------------------------------------------------
 

@@ -161,7 +161,8 @@ class Folder:
             return name
         composed = unicodedata.normalize("NFC", name)
         for form in (name, composed, unicodedata.normalize("NFD", name)):
-            if self.lstat(form) is not None:
+            # A name that fits in one form may be too long to be looked for in another.
+            if len(form.encode("utf-8")) <= MAX_NAME_BYTES and self.lstat(form) is not None:
                 return form
         return composed
 

@@ -126,13 +126,33 @@ def test_promise_11_every_command_refuses_with_exit_code_1(stage: Stage, path: s
         "write": [path, "x", "--overwrite"],
         "append": [path, "x"],
         "edit": [path, "kept", "gone"],
+        "read_image": [path],
+        "delete": [path],
+        "move": [path, "moved.md"],
+        "frontmatter_read": [path],
+        "frontmatter_update": [path, "a=1"],
+        "frontmatter_delete": [path, "a"],
+        "daily_list": [path],
+        "daily_reindex": [path],
+        "daily_create": ["name", "--date", path],
+        "forget": [path],
     }
-    for name, arguments in commands.items():
+    for name, arguments in (*commands.items(), ("move", ["kept.md", path])):
         done = runner.invoke(app, [name, *arguments, "--vault", str(stage.vault)])
         assert done.exit_code == 1, (name, done.output)
         assert done.exception is None or isinstance(done.exception, SystemExit)
         assert SECRET not in done.output
         assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_promise_11_a_file_that_is_taken_in_stays_in_its_folder_whatever_it_is_called(stage: Stage, name: str) -> None:
+    source = stage.root / "other" / ".reme" / "MEMORY.md"
+    change = Vault(stage.vault).ingest_sync(source, name=name, date="2026-03-16")
+    folder, _, file_name = change.path.rpartition("/")
+    assert folder == "resource/2026-03-16"
+    assert (stage.vault / folder / file_name).read_text(encoding="utf-8") == source.read_text(encoding="utf-8")
+    assert [entry.path for entry in Vault(stage.vault).list_sync("resource/2026-03-16").entries] == [change.path]
 
 
 async def test_promise_11_no_filter_finds_what_is_outside(stage: Stage) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from agentscope_reme.vault.forgetting import forget, traces_of
+
 # Refused whatever the operation, also where a folder is meant.
 HOSTILE = [
     "../secret.md",
@@ -118,4 +120,6 @@ OPERATIONS: dict[str, Operation] = {
     "move_from": lambda vault, path: vault.move_sync(path, "moved.md"),
     "move_to": lambda vault, path: vault.move_sync("kept.md", path),
     "history": lambda vault, path: vault.history_sync(path),
+    "forget": lambda vault, path: forget(vault, path, lambda line: ""),
+    "forget_dry": lambda vault, path: traces_of(vault, path, lambda line: ""),
 }

@@ -257,6 +257,16 @@ def test_a_name_is_found_in_either_unicode_form_and_made_in_nfc(tmp_path: Path) 
     assert len(list(vault.root.glob("*t*.md"))) == 1
 
 
+@pytest.mark.parametrize("name", ["é" * 100, "각" * 80, "ế" * 80])
+def test_a_name_that_is_too_long_in_another_unicode_form_can_be_used(tmp_path: Path, name: str) -> None:
+    vault = Vault(tmp_path)
+    vault.write_sync(f"{name}.md", "one\n")
+    assert vault.read_sync(f"{name}.md").text == "one\n"
+    vault.append_sync(f"{name}.md", "two")
+    vault.move_sync(f"{name}.md", f"d/{name}.md")
+    assert vault.delete_sync(f"d/{name}.md").kind == "removed"
+
+
 @pytest.mark.parametrize("twin", ["Note.md", "NOTE.MD", "note.MD"])
 def test_a_second_name_that_differs_only_in_case_is_not_made(tmp_path: Path, twin: str) -> None:
     vault = Vault(tmp_path / "vault")
