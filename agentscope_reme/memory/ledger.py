@@ -5,8 +5,10 @@ old. Costs belong to message objects; when the content is changed from outside, 
 keeping every cost it can.
 """
 
+import asyncio
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from .blocks import blocks_of, calls_of, output_blocks, results_of
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     from agentscope.message import Msg
 
 Entry = tuple["Msg", list[str]]
+
+
+# Seconds for which counting short texts holds the event loop.
+LONGEST_HOLD = 0.01
 
 
 class Ledger:
@@ -90,8 +96,13 @@ class Ledger:
                 self._uncounted.append(message)
 
     async def settle(self, budget: TokenBudget) -> int:
-        """Count what is new and return the tokens of all messages."""
+        """Count what is new and return the tokens of all messages. Others get their turn while it is much."""
+        began = perf_counter()
         while self._uncounted:
+            if perf_counter() - began > LONGEST_HOLD:
+                await asyncio.sleep(0)
+                began = perf_counter()
+                continue
             message = self._uncounted[-1]
             cost = await budget.message(message)
             # Others may have run meanwhile; only what is still waiting is entered.

@@ -1,6 +1,7 @@
 """The running account of a memory's content: a step costs what is new, and the account is the one made from nothing."""
 
 import asyncio
+import time
 
 from agentscope.message import Msg
 from hypothesis import given, settings
@@ -115,6 +116,29 @@ async def test_a_message_that_leaves_while_it_is_counted_is_not_entered():
     released.set()
     assert await counting == 7
     assert ledger.total == 7
+
+
+async def test_others_get_their_turn_while_a_large_memory_is_counted():
+    class Slow(ByteCounter):
+        def count_text(self, text):
+            time.sleep(0.002)
+            return super().count_text(text)
+
+    ledger = Ledger()
+    for i in range(60):
+        ledger.append(user(f"message {i}"), [])
+    turns = 0
+
+    async def others(counting):
+        nonlocal turns
+        while not counting.done():
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(ledger.settle(TokenBudget(Slow())))
+    await others(counting)
+    assert await counting > 60
+    assert turns > 5
 
 
 def test_calls_and_results_are_not_taken_off_the_end():
