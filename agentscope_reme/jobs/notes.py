@@ -79,15 +79,15 @@ async def delete(reme: "ReMe", path: Annotated[str, "A note or a folder of the v
 
 async def move(
     reme: "ReMe",
-    path: Annotated[str, "A note or a folder of the vault."],
-    new_path: Annotated[str, "Its new path, or a folder that exists."],
+    src: Annotated[str, "A note or a folder of the vault."],
+    dst: Annotated[str, "Its new path, or a folder that exists."],
 ) -> NoteChange:
     """Move or rename a note or a folder; the links that led to it lead to it again. Nothing is overwritten.
 
     The answer names the links that were rewritten, and the notes that could not be. After an interruption the same call
     completes it.
     """
-    return await reme.vault.move(path, new_path)
+    return await reme.vault.move(src, dst)
 
 
 async def list_(

@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import PathError
+from ..errors import PathError, ReMeError
 from ..models import NoteChange
 from .authorship import refuse_hidden, refuse_reserved, refuse_undated
 from .encoding import Kind, kind_of
@@ -20,6 +20,9 @@ from .refusals import refusal
 from .storage import Storage, version_of
 
 log = logging.getLogger(__name__)
+
+LOOK_EVERY = 500
+"""Changes of one process after which the bounds of the history are looked at again."""
 
 NewBytes = Callable[[bytes | None, Kind | None], bytes]
 """From what a file holds (None: there is none) and what kind it is, to what it shall hold; raises to refuse."""
@@ -46,6 +49,7 @@ class Files:
         self.storage = Storage(self.root)
         self.log = History(self.storage, self.now)
         self._listeners: list[ChangeListener] = []
+        self._changes = 0
 
     def now(self) -> datetime:
         """The time, aware, in the configured zone."""
@@ -122,7 +126,20 @@ class Files:
                 raise
         outcome: Literal["created", "changed"] = "created" if old is None else "changed"
         self.publish(real, outcome)
+        self._bound_history()
         return NoteChange(real, outcome, version, entry.id)
+
+    def _bound_history(self) -> None:
+        """Now and then let go of old history; a process that only runs for one change looks as well."""
+        self._changes += 1
+        if self._changes % LOOK_EVERY != 1:
+            return
+        from .retention import prune_if_due
+
+        try:
+            prune_if_due(self.log)
+        except (ReMeError, OSError) as error:
+            log.info("the history was not pruned (%s)", error)
 
 
 async def finish(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

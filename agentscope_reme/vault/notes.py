@@ -227,18 +227,18 @@ class Vault(Files):
 
         return remove(self, path, actor=actor, reason=reason)
 
-    async def move(self, path: str, new_path: str, *, actor: str = "user", reason: str = "") -> NoteChange:
+    async def move(self, src: str, dst: str, *, actor: str = "user", reason: str = "") -> NoteChange:
         """Move or rename a note or folder, and retarget the links that led to it, in its own text and in other notes.
 
-        ``links`` are those that were rewritten, ``failed`` the notes that could not be and why. ``new_path`` may be a
+        ``links`` are those that were rewritten, ``failed`` the notes that could not be and why. ``dst`` may be a
         folder. After an interruption the same call completes it.
         """
-        return await finish(self.move_sync, path, new_path, actor=actor, reason=reason)
+        return await finish(self.move_sync, src, dst, actor=actor, reason=reason)
 
-    def move_sync(self, path: str, new_path: str, *, actor: str = "user", reason: str = "") -> NoteChange:
+    def move_sync(self, src: str, dst: str, *, actor: str = "user", reason: str = "") -> NoteChange:
         from .relocation import move
 
-        return move(self, path, new_path, actor=actor, reason=reason)
+        return move(self, src, dst, actor=actor, reason=reason)
 
     # --- front matter ---------------------------------------------------------------------------------------------
 

@@ -1,22 +1,41 @@
 """How long the history is kept."""
 
+import os
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from .changelog import LOG, OBJECTS, TRASH, Record, file_of
+from ..errors import NoteNotFound
+from .changelog import LOG, OBJECTS, TRASH, Record, file_of, parse_line
 from .history import History
 from .layout import iter_files
 from .storage import ANY
 
 KEEP_DAYS = 90.0
 KEEP_BYTES = 256 * 1024 * 1024
+_SLACK = 1.1  # over its bounds by this much before it is rewritten, so that not every look rewrites it
 
 
-def prune(history: History, *, max_age_days: float = KEEP_DAYS, max_bytes: int = KEEP_BYTES) -> list[str]:
+def prune_if_due(history: History) -> list[str]:
+    """:func:`prune`, when the oldest entry or the size of it all is over its bound. Reads one line, and sizes."""
+    try:
+        with history.storage.opened(LOG) as (descriptor, status, _):
+            oldest = parse_line(os.read(descriptor, 65_536).partition(b"\n")[0])
+            size = status.st_size
+    except NoteNotFound:
+        return []
+    limit = history.clock() - timedelta(days=KEEP_DAYS * _SLACK)
+    aged = oldest is not None and not _is_after(oldest.entry.time, limit)
+    if aged or size + sum(_sizes(history).values()) > KEEP_BYTES * _SLACK:
+        return prune(history)
+    return []
+
+
+def prune(history: History, *, max_age_days: float = KEEP_DAYS, max_bytes: int | None = None) -> list[str]:
     """Let go of what is older than ``max_age_days``, then of the oldest contents until the rest fits ``max_bytes``.
 
     Concerns entries, kept contents and the trash, never a note. Returns the removed files.
     """
+    max_bytes = KEEP_BYTES if max_bytes is None else max_bytes
     with history.storage.lock():
         history.settle()
         records = history.records()

@@ -448,6 +448,23 @@ def test_old_history_is_let_go_and_notes_are_not(vault: Vault, clock: Clock) -> 
     assert prune(vault.log) == []
 
 
+def test_writing_alone_keeps_the_history_within_its_days_and_bytes(
+    vault: Vault, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.write_sync("a.md", "one\n")
+    vault.write_sync("a.md", "two\n", overwrite=True)
+    clock.time += timedelta(days=120)
+    Vault(vault.root, clock=clock).write_sync("a.md", "three\n", overwrite=True)
+    assert [entry.time[:10] for entry in vault.history_sync()] == ["2026-07-14"], "a process that makes one change"
+    monkeypatch.setattr("agentscope_reme.vault.retention.KEEP_BYTES", 20_000)
+    monkeypatch.setattr("agentscope_reme.vault.files.LOOK_EVERY", 10)
+    for number in range(60):
+        vault.write_sync("a.md", "".join(str(number * digit) for digit in range(3_000)), overwrite=True)
+    size = sum(path.stat().st_size for path in (vault.root / "history").rglob("*") if path.is_file())
+    assert size < 150_000, "a process that makes many; each content is several KB"
+    assert notes(vault)["a.md"].startswith("059118177")
+
+
 def undo_all(vault: Vault) -> None:
     while True:
         vault.undo_sync()
