@@ -7,7 +7,7 @@ from .registry import LONG_TEXT
 
 if TYPE_CHECKING:
     from ..reme import ReMe
-    from ..vault.daily import DailyCard
+    from ..vault import DailyCard
 
 Day = Annotated[str, "The day, YYYY-MM-DD; without it, today."]
 

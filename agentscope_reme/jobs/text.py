@@ -21,8 +21,7 @@ from ..models import (
 from .values import Diagnosis, HelpText, Status
 
 if TYPE_CHECKING:
-    from ..vault import HistoryEntry, NoteList, NoteStat
-    from ..vault.daily import DailyCard
+    from ..vault import DailyCard, HistoryEntry, NoteList, NoteStat
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +39,7 @@ def as_json(value: Any) -> str:
 
 def as_text(value: Any) -> Shown:
     """The value as a person wants to read it."""
-    from ..vault import HistoryEntry, NoteImage, NoteList, NoteStat
-    from ..vault.daily import DailyCard
+    from ..vault import DailyCard, HistoryEntry, NoteImage, NoteList, NoteStat
 
     match value:
         case SearchResult():

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .daily import DailyCard
     from .dialog import Journal, JournalLine, JournalRecord, StoredResult
     from .history import HistoryEntry
     from .images import NoteImage
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from .notes import Vault
 
 _HOME = {
+    "DailyCard": ".daily",
     "HistoryEntry": ".history",
     "Journal": ".dialog",
     "JournalLine": ".dialog",
@@ -26,6 +28,7 @@ _HOME = {
 }
 
 __all__ = [
+    "DailyCard",
     "HistoryEntry",
     "Journal",
     "JournalLine",
