@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .corpus import Corpus
-from .entries import CORRECTS, TIME_WORDS
+from .entries import ASKS, CORRECTS, REPEATS, TIME_WORDS
 from .keyword_columns import Ints, distinct
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ class Weights:
 
     Added to the score: ``session``, the file as a whole; ``pairs``, words that follow each other as in the question;
     ``labels``, the file's name, title, aliases, headings, tags and description; ``whole_title``, a title or alias that
-    stands in the question. Factors ``1 + w``: ``date`` (the day asked for; w is doubled by nothing, the factor is at
-    most 3), ``speaker`` (the person named speaks), ``when`` (the question asks for a time and the unit names one),
+    stands in the question. Factors ``1 + w``: ``date`` (the day asked for), ``speaker`` (the person named speaks), ``when`` (the question asks for a time and the unit names one),
     ``corrects`` (the unit says that it corrects something), ``memory`` (MEMORY.md and pinned notes). ``superseded``
-    is the factor ``1 - w`` of a note that another one supersedes or whose ``valid_to`` has passed. ``damping`` is the
-    exponent that takes the edge off rare words.
+    is the factor ``1 - w`` of a note that another one supersedes or whose ``valid_to`` has passed, ``repeats`` that of a
+    statement which only repeats what stands elsewhere (a generated card's copy of a journal's turn, a quotation from
+    the vault), ``asks`` that of a turn which only asks. ``damping`` is the exponent that takes the edge off rare words.
     """
 
     session: float = 0.3
@@ -41,6 +41,8 @@ class Weights:
     corrects: float = 0.2
     memory: float = 0.05
     superseded: float = 0.5
+    repeats: float = 0.75
+    asks: float = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,4 +111,8 @@ def factors(
         out[np.isin(files, list(context.preferred))] *= 1 + weights.memory
     if context.demoted and weights.superseded:
         out[np.isin(files, list(context.demoted))] *= 1 - weights.superseded
+    if weights.repeats:
+        out[flags & REPEATS > 0] *= 1 - weights.repeats
+    if weights.asks:
+        out[flags & ASKS > 0] *= 1 - weights.asks
     return out

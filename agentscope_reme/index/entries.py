@@ -35,7 +35,7 @@ UNIT_FIELDS = {
     "section": np.int32,  # which of its file's heading paths
     "flags": np.uint8,
 }
-TIME_WORDS, CORRECTS, HEADING_ONLY = 1, 2, 4
+TIME_WORDS, CORRECTS, HEADING_ONLY, ASKS, REPEATS = 1, 2, 4, 8, 16
 
 
 @dataclass(frozen=True, slots=True)

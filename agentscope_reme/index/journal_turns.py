@@ -1,4 +1,8 @@
-"""The journal of a conversation as turns: one message a line, with its speaker, its day and the text that was said."""
+"""The journal of a conversation as turns: one message a line, with its speaker, its day and the text that was said.
+
+What the memory's own tools were asked and answered is left out, so that a search does not find what an earlier search
+found (``recalled``). A turn of nothing else is passed over.
+"""
 
 import json
 import re
@@ -8,6 +12,7 @@ from typing import Any
 
 from .note_fields import day_of
 from .passages import Lines, Passage
+from .recalled import READING_TOOLS, result_of_others, tool_of_ours, without_recalled
 
 # Longest tool result that is searched, in characters; the whole of it lies in its own file.
 LONGEST_RESULT = 2_000
@@ -57,13 +62,18 @@ def speaker_of(message: dict[str, Any]) -> str:
 
 
 def message_text(content: Any, depth: int = 0) -> str:
-    """What was said in a message: text, calls in short, the ends of long results, ``[image]`` for media."""
+    """What was said in a message: text, calls in short, the ends of long results, ``[image]`` for media.
+
+    Of a note that was written only the path is told: its text is found in the note.
+    """
     from ..vault.encoding import clean_text
 
     if isinstance(content, dict):
         content = [content]
+    if isinstance(content, str):
+        return clean_text(content) if depth else without_recalled(clean_text(content))
     if not isinstance(content, list):
-        return clean_text(content) if isinstance(content, str) else ""
+        return ""
     return clean_text("\n".join(part for block in content if (part := _block_text(block, depth))))
 
 
@@ -102,22 +112,31 @@ def _is_injected(message: dict[str, Any], marks: Any) -> bool:
 
 def _block_text(block: Any, depth: int) -> str:
     if isinstance(block, str):
-        return block
+        return block if depth else without_recalled(block)
     if not isinstance(block, dict):
         return ""
     kind = block.get("type")
     if kind == "text":
         text = block.get("text")
-        return _stored(text) if isinstance(text, dict) else str(text or "")
+        said = _stored(text) if isinstance(text, dict) else str(text or "")
+        return said if depth else without_recalled(said)
     if kind == "tool_use":
-        arguments = block.get("input")
-        written = json.dumps(arguments, ensure_ascii=False, default=str) if arguments else ""
-        return f"{block.get('name') or 'tool'}({_ends(written.strip('{}'), _LONGEST_ARGUMENTS)})"
+        return _call_text(str(block.get("name") or "tool"), block.get("input"))
     if kind == "tool_result" and depth < _DEEPEST_RESULT:
         output = block.get("output")
         inner = _stored(output) if isinstance(output, dict) and "$file" in output else message_text(output, depth + 1)
-        return _ends(inner, LONGEST_RESULT)
+        return _ends(result_of_others(block.get("name"), inner), LONGEST_RESULT)
     return _MEDIA.get(kind, "") if isinstance(kind, str) else ""
+
+
+def _call_text(name: str, arguments: Any) -> str:
+    ours = tool_of_ours(name, arguments)
+    if ours in READING_TOOLS:
+        return ""
+    if ours and isinstance(arguments, dict):
+        arguments = {"path": arguments["path"]} if arguments.get("path") else {}
+    written = json.dumps(arguments, ensure_ascii=False, default=str) if arguments else ""
+    return f"{name}({_ends(written.strip('{}'), _LONGEST_ARGUMENTS)})"
 
 
 def _stored(pointer: dict[str, Any]) -> str:

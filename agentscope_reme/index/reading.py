@@ -9,19 +9,23 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from .anchors import anchors_of
+from .asking import states_nothing
 from .entries import (
     ALIAS,
+    ASKS,
     CORRECTS,
     DESCRIPTION,
     HEAD,
     HEADING,
     HEADING_ONLY,
+    REPEATS,
     TAG,
     TIME_WORDS,
     TITLE,
     FileEntry,
     UnitEntry,
 )
+from .recalled import copied_lines, quotes_vault
 
 if TYPE_CHECKING:
     from .chunker import Document, Unit
@@ -142,6 +146,9 @@ def unit_entries(
     spans = _Spans(data, text, exact, base, first_line)
     day = day_number(document.date)
     journal = document.kind == "journal"
+    front = document.front_matter.data
+    lines = () if journal else copied_lines(document.path, str(front.get("generator") or ""), text)
+    copied = dict.fromkeys(lines, REPEATS)
     heading_terms: dict[tuple[str, ...], tuple[str, ...]] = {}
     out = []
     for unit in document.units:
@@ -167,7 +174,7 @@ def unit_entries(
                 check=check,
                 day=day_number(unit.date) or day,
                 speaker=unit.speaker,
-                flags=unit_flags(unit),
+                flags=unit_flags(unit) | (turn_flags(unit.text) if journal else copied.get(unit.text.strip(), 0)),
                 headings=unit.headings,
             )
         )
@@ -184,6 +191,11 @@ def unit_flags(unit: "Unit") -> int:
     if unit.headings and unit.text.strip().strip("#=-\n ") == unit.headings[-1].strip():
         flags |= HEADING_ONLY
     return flags
+
+
+def turn_flags(text: str) -> int:
+    """What a turn of a journal is, next to a statement of the same words: it only asks or greets, or it quotes."""
+    return (ASKS if states_nothing(text) else 0) | (REPEATS if quotes_vault(text) else 0)
 
 
 def label_terms(document: "Document", tokenizer: "Tokenizer") -> list[str]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 # Raise it with every change after which the same files may give another index.
-_CONTENT = 3
+_CONTENT = 4
 # Seconds between two looks at the folder before a search; a look may take a twentieth of the time.
 RECONCILE_SECONDS = 1.0
 RECONCILE_SHARE = 0.05
