@@ -25,7 +25,7 @@ class ReMeConfig(BaseModel):
     read_max_bytes: int = Field(16_384, ge=256, description="Largest page that `read` returns, in bytes.")
 
     # The window
-    language: Language = Field("auto", description="Language of checkpoints, cards and guidance; auto follows the user.")
+    language: Language = Field("auto", description="Language of checkpoints and cards; auto follows the user.")
     max_input_length: int = Field(128_000, ge=64, description="The model's context window, in tokens.")
     compact_ratio: float = Field(0.7, gt=0, lt=1, description="Share of the window at which compaction starts.")
     memory_compact_reserve: int = Field(
@@ -35,7 +35,7 @@ class ReMeConfig(BaseModel):
     media_tokens: int = Field(1_600, ge=1, description="Price of one image, audio or video block, whatever its size.")
     add_thinking_block: bool = Field(True, description="Give thinking blocks to the summariser, as plain text.")
     compaction_timeout: float = Field(60.0, gt=0, description="Wall-clock limit of one compaction, in seconds.")
-    breaker_failures: int = Field(3, ge=1, description="Failed checkpoints in a row that pause the model's checkpoints.")
+    breaker_failures: int = Field(3, ge=1, description="Failures in a row that pause the model's checkpoints.")
     breaker_steps: int = Field(10, ge=1, description="Steps after which a paused checkpoint is tried again.")
     breaker_seconds: float = Field(300.0, ge=0, description="Seconds after which a paused checkpoint is tried again.")
     tombstones: int = Field(10_000, ge=0, description="Ids of messages that left the context, remembered per memory.")

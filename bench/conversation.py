@@ -2,9 +2,9 @@
 
     python bench/conversation.py FILE [--window 8000]
 
-FILE is LoCoMo's JSON. One speaker is the user, the other is what the agent says; every session keeps its date. After the
-last session the context is written to the journal, as at the end of a conversation, and the data set's questions are
-searched: how often is the turn that holds the evidence inside what ``search`` returns in 1 000 and in 2 000 tokens?
+FILE is LoCoMo's JSON. One speaker is the user, the other is what the agent says; every session keeps its date. After
+the last session the context is written to the journal, as at the end of a conversation, and the data set's questions
+are searched: how often is the turn that holds the evidence inside what ``search`` returns in 1 000 and in 2 000 tokens?
 Columns ``e@1000`` and ``e@2000`` are that recall over questions of categories 1 to 4; ``tokens`` are the mean tokens
 returned, by the Qwen vocabulary.
 """

@@ -24,7 +24,8 @@ TOPICS = ("kiln", "tax return", "holiday in Lisbon", "database migration", "bicy
 FTS = """
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
-for row in db.execute("select path, snippet(f, 1, '', '', '…', 20) from f where f match ? order by bm25(f) limit 5", [sys.argv[2]]):
+query = "select path, snippet(f, 1, '', '', '…', 20) from f where f match ? order by bm25(f) limit 5"
+for row in db.execute(query, [sys.argv[2]]):
     print(*row)
 """
 

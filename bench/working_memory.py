@@ -43,11 +43,12 @@ def conversation(count: int) -> list[Msg]:
     messages: list[Msg] = []
     while len(messages) < count:
         i = len(messages)
+        call = {"id": f"c{i}", "name": "view"}
         messages += [
             Msg("user", f"Step {i}: please look at src/module_{i}.py, 然后告诉我第 {i} 行写了什么。 " * 2, "user"),
-            Msg("agent", [{"type": "tool_use", "id": f"c{i}", "name": "view", "input": {"path": f"m{i}.py"}}], "assistant"),
-            Msg("system", [{"type": "tool_result", "id": f"c{i}", "name": "view", "output": "line of code\n" * 20}], "system"),
-            Msg("agent", [{"type": "text", "text": f"Line {i} defines the handler. 第 {i} 行定义了处理函数。"}], "assistant"),
+            Msg("agent", [{**call, "type": "tool_use", "input": {"path": f"m{i}.py"}}], "assistant"),
+            Msg("system", [{**call, "type": "tool_result", "output": "line of code\n" * 20}], "system"),
+            Msg("agent", [{"type": "text", "text": f"Line {i} is a handler. 第 {i} 行定义了处理函数。"}], "assistant"),
         ]
     return messages[:count]
 

@@ -22,11 +22,12 @@ class Weights:
 
     Added to the score: ``session``, the file as a whole; ``pairs``, words that follow each other as in the question;
     ``labels``, the file's name, title, aliases, headings, tags and description; ``whole_title``, a title or alias that
-    stands in the question. Factors ``1 + w``: ``date`` (the day asked for), ``speaker`` (the person named speaks), ``when`` (the question asks for a time and the unit names one),
-    ``corrects`` (the unit says that it corrects something), ``memory`` (MEMORY.md and pinned notes). ``superseded``
-    is the factor ``1 - w`` of a note that another one supersedes or whose ``valid_to`` has passed, ``repeats`` that of a
-    statement which only repeats what stands elsewhere (a generated card's copy of a journal's turn, a quotation from
-    the vault), ``asks`` that of a turn which only asks. ``damping`` is the exponent that takes the edge off rare words.
+    stands in the question. Factors ``1 + w``: ``date`` (the day asked for), ``speaker`` (the person named speaks),
+    ``when`` (the question asks for a time and the unit names one), ``corrects`` (the unit says that it corrects
+    something), ``memory`` (MEMORY.md and pinned notes). Factors ``1 - w``: ``superseded`` (another note supersedes this
+    one, or its ``valid_to`` has passed), ``repeats`` (the unit only repeats what stands elsewhere: a generated card's
+    copy of a journal's turn, a quotation from the vault), ``asks`` (a turn that only asks). ``damping`` is the exponent
+    that takes the edge off rare words.
     """
 
     session: float = 0.3

@@ -327,33 +327,28 @@ def test_the_list_on_a_days_page_repeats_its_cards_and_what_the_user_wrote_there
 # --- Together ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("question", "source"),
-    [
-        (
-            "Who takes the night shift at the bakery?",
-            "Lin takes the night shift at the bakery from Monday on.",
-        ),
-        ("烤箱的保修期是几年？", "林师傅说烤箱的保修期是三年。"),
-    ],
-)
+TALK = [
+    ("When does the night shift at the bakery start, and who takes it?",
+     "Lin said on the phone that from Monday on she takes over the night shift, which starts at ten."),
+    ("烤箱的保修期是几年？保修期从哪天算起？", "林师傅今天送来了新烤箱，他说烤箱保修三年，从三月一号算起，发票要留好。"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "source"), TALK)
 async def test_asking_again_and_again_keeps_the_source_first(put, open_index, question, source):
-    put(
-        "session/dialog/s0.jsonl",
-        "\n".join([line("Good morning!"), line(source), line("The walls are yellow.")]) + "\n",
-    )
+    about = ["Good morning!", "The walls are yellow.", source, "The flour comes from Voss.", "面粉是从沃斯来的。"]
+    put("session/dialog/s0.jsonl", "\n".join(map(line, about)) + "\n")
     index = open_index()
     for number in range(1, 6):
         found = await index.search(question, limit=5)
-        assert found.hits[0].path == "session/dialog/s0.jsonl"
-        assert source in found.hits[0].text
         hit = found.hits[0]
-        quoted = f"“{source}” [{hit.path}:{hit.start_line}-{hit.end_line}]"
+        assert hit.path == "session/dialog/s0.jsonl"
+        assert source in hit.text
         lines = [
             line(question),
             call("memory_search", query=question),
             result("memory_search", search_text(found)),
-            line(quoted, "assistant", "Remy"),
+            line(f"“{source}” [{hit.path}:{hit.start_line}-{hit.end_line}]", "assistant", "Remy"),
             line("thanks!"),
         ]
         put(f"session/dialog/s{number}.jsonl", "\n".join(lines) + "\n")
