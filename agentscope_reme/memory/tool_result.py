@@ -16,9 +16,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ReMeError
-from ..vault.encoding import clean_text
 from .blocks import blocks_of, output_blocks
-from .clipping import Clipped, Pointer, byte_length, clip, clipped
+from .clipping import Clipped, Pointer, byte_length, clipped
 from .media import inline_media
 from .tokens import TokenBudget
 from .vault_pages import page_call
@@ -233,17 +232,6 @@ class ToolResultCompactor:
             if await self.age(changed, limit, inputs, media=i not in fresh):
                 out[i] = changed
         return out
-
-    async def offload_text(self, block: dict[str, Any], key: str, limit: int) -> str | None:
-        """Move a block's long text to a file, in place; return the path, or None when nothing was done."""
-        text = str(block.get(key) or "")
-        if byte_length(text) <= limit:
-            return None
-        pointer = await self._save(text)
-        if not pointer.path:
-            return None
-        block[key] = clip(clean_text(text, keep_nul=True), limit, pointer)
-        return pointer.path
 
     # --- the work -----------------------------------------------------------------------------------------------
 
