@@ -52,11 +52,6 @@ def notice(pointer: Pointer, *, omitted: int, total: int, next_line: int) -> str
     )
 
 
-def clip(text: str, limit: int, pointer: Pointer) -> str:
-    """Return head + notice + tail of ``text``, together at most ``limit`` bytes of UTF-8; see :func:`clipped`."""
-    return clipped(text, limit, pointer).text
-
-
 def clipped(text: str, limit: int, pointer: Pointer, *, total: int | None = None) -> Clipped:
     """Clip a text to head + notice + tail, together at most ``limit`` bytes of UTF-8.
 
