@@ -1,7 +1,6 @@
 """A search does not find its own echo: recalled text in journals, and notes that only copy."""
 
 import json
-import re
 
 import pytest
 
@@ -322,35 +321,3 @@ def test_the_list_on_a_days_page_repeats_its_cards_and_what_the_user_wrote_there
         "- [[daily/2026-03-01/bakery.md|The bakery]] — Lin takes the night shift"
     ]
     assert not any(flag & REPEATS for flag in flags("projects/list.md", text).values())
-
-
-# --- Together ---------------------------------------------------------------------------------------------------------
-
-
-TALK = [
-    ("When does the night shift at the bakery start, and who takes it?",
-     "Lin said on the phone that from Monday on she takes over the night shift, which starts at ten."),
-    ("烤箱的保修期是几年？保修期从哪天算起？", "林师傅今天送来了新烤箱，他说烤箱保修三年，从三月一号算起，发票要留好。"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("question", "source"), TALK)
-async def test_asking_again_and_again_keeps_the_source_first(put, open_index, question, source):
-    about = ["Good morning!", "The walls are yellow.", source, "The flour comes from Voss.", "面粉是从沃斯来的。"]
-    put("session/dialog/s0.jsonl", "\n".join(map(line, about)) + "\n")
-    index = open_index()
-    for number in range(1, 6):
-        found = await index.search(question, limit=5)
-        hit = found.hits[0]
-        assert hit.path == "session/dialog/s0.jsonl"
-        assert source in hit.text
-        lines = [
-            line(question),
-            call("memory_search", query=question),
-            result("memory_search", search_text(found)),
-            line(f"“{source}” [{hit.path}:{hit.start_line}-{hit.end_line}]", "assistant", "Remy"),
-            line("thanks!"),
-        ]
-        put(f"session/dialog/s{number}.jsonl", "\n".join(lines) + "\n")
-    found = await index.search(question, limit=20)
-    assert not any(re.search("recalled-memory|memory_search", hit.text) for hit in found.hits)
