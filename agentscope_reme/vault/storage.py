@@ -90,9 +90,8 @@ class Storage:
         try:
             return self.read(path)
         except NoteNotFound:
-            if self.exists(path):
-                raise
-            return None
+            # What is there now is no file, or was made this very moment by another writer.
+            return self.read(path) if self.exists(path) else None
 
     def exists(self, path: str, *, follow: bool = True) -> bool:
         """Whether there is anything of that name; with ``follow=False`` a link itself counts, wherever it leads."""

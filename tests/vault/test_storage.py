@@ -117,6 +117,23 @@ def test_what_is_no_file_is_neither_read_nor_replaced(storage: Storage, kind: st
         storage.append("p.md", b"x\n")
 
 
+def test_a_file_made_between_two_looks_is_read(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    exists = storage.exists
+
+    def appears(path: str, **options: bool) -> bool:
+        if not exists(path):
+            storage.replace(path, b"another writer's\n")
+        return exists(path, **options)
+
+    monkeypatch.setattr(storage, "exists", appears)
+    assert storage.read_if_any("a.md") == b"another writer's\n"
+    monkeypatch.undo()
+    assert storage.read_if_any("b.md") is None
+    (storage.root / "folder").mkdir()
+    with pytest.raises(NoteNotFound, match="folder"):
+        storage.read_if_any("folder")
+
+
 def test_append_begins_on_a_fresh_line_after_the_stump_of_one(storage: Storage) -> None:
     storage.append("log.jsonl", b'{"a":1}\n')
     with (storage.root / "log.jsonl").open("ab") as file:
