@@ -38,7 +38,7 @@ def test_promise_01_everything_added_is_in_context_or_journal_once(rng, window, 
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(randoms, windows, summarisers)
 def test_promise_01_everything_added_is_in_context_or_journal_once_at_length(rng, window, kind):
     with tempfile.TemporaryDirectory() as folder:

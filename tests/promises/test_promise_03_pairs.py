@@ -40,7 +40,7 @@ def test_promise_03_every_request_of_a_random_conversation_is_accepted(rng, wind
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(randoms, windows, summarisers)
 def test_promise_03_every_request_of_a_random_conversation_is_accepted_at_length(rng, window, kind):
     assert faults(rng, window, kind) == []

@@ -43,7 +43,7 @@ def test_promise_05_every_request_of_a_random_conversation_fits(rng, window, kin
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(randoms, windows, summarisers)
 def test_promise_05_every_request_of_a_random_conversation_fits_at_length(rng, window, kind):
     assert max(sizes(rng, window, kind)) <= window
