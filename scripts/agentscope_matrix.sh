@@ -34,8 +34,11 @@ import sys
 from importlib.metadata import version
 assert version("agentscope") == sys.argv[1], version("agentscope")
 PY
+    # The command line and the promises of vault and index (6 to 9, 15) know no AgentScope.
     "$venv/bin/python" -m pytest -q -p no:cacheprovider \
-        tests/memory tests/hooks tests/toolkit tests/promises tests/e2e tests/service
+        tests/memory tests/hooks tests/toolkit tests/promises tests/e2e tests/service \
+        --ignore-glob 'tests/service/test_cli*' --ignore-glob 'tests/promises/test_promise_0[6-9]*' \
+        --ignore-glob 'tests/promises/test_promise_15*'
 }
 
 # Each run writes into a log of its own; the logs are printed whole and in order, so that two at a time stay readable.
