@@ -88,12 +88,17 @@ async def test_every_python_block_of_a_page_runs(page, tmp_path, monkeypatch):
             await asyncio.wait_for(result, 60)
 
 
-def test_the_readmes_show_the_program_first():
+def test_the_readmes_begin_with_two_commands_and_the_program():
     for page in READMES:
-        first = fenced(page)[0]
-        assert first.language == "python"
-        assert "reme.attach(agent" in first.body
-        assert page.read_text(encoding="utf-8").splitlines().index("```python") < 12
+        commands, program = fenced(page)[:2]
+        assert commands.language == "bash"
+        assert commands.body.split("\n")[:2] == [
+            "pip install -e . && agentscope-reme demo",
+            'pip install -e ".[test]" && pytest',
+        ]
+        assert program.language == "python"
+        assert "reme.attach(agent" in program.body
+        assert page.read_text(encoding="utf-8").splitlines().index("```python") < 20
 
 
 # --- Commands -----------------------------------------------------------------------------------------------------
