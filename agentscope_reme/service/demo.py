@@ -154,7 +154,15 @@ class _Demo:
 
     async def run(self) -> int:
         # Failures that matter here are shown by the demo itself; everything else would tear its picture.
-        logging.getLogger("agentscope_reme").setLevel(logging.ERROR)
+        ours = logging.getLogger("agentscope_reme")
+        level = ours.level
+        ours.setLevel(logging.ERROR)
+        try:
+            return await self._show()
+        finally:
+            ours.setLevel(level)
+
+    async def _show(self) -> int:
         self._head()
         async with self._reme() as reme:
             await self._first_session(reme)

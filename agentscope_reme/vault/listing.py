@@ -82,7 +82,10 @@ def list_folder(
         walk = iter_files(storage.root, real, suffixes=suffixes, extra_globs=ignore, skip=skip)
         found = [_entry(file, status, zone) for file, status in walk]
     else:
-        found = _children(storage, real, zone, suffixes, ignore)
+        try:
+            found = _children(storage, real, zone, suffixes, ignore)
+        except OSError as error:  # it was moved or replaced since it was looked at
+            raise refusal(error, path, reading=True) from error
     found.sort(key=lambda entry: entry.path)
     if sort_by == "modified":
         found.sort(key=lambda entry: entry.modified, reverse=True)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import io
 import itertools
+import logging
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -240,3 +241,8 @@ def test_a_long_folder_is_named_in_part_and_counted(tmp_path: Path) -> None:
     assert [leaf.name for leaf in leaves if leaf.depth == 0] == ["session/"]
     assert leaves[-1].name == "15 more"
     assert leaves[-1].about == "1.5 kB"
+
+
+def test_the_log_level_is_as_before_when_it_has_ended(run: Run) -> None:
+    assert run.code == 0
+    assert logging.getLogger("agentscope_reme").level == logging.NOTSET
