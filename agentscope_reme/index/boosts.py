@@ -26,8 +26,8 @@ class Weights:
     ``when`` (the question asks for a time and the unit names one), ``corrects`` (the unit says that it corrects
     something), ``memory`` (MEMORY.md and pinned notes). Factors ``1 - w``: ``superseded`` (another note supersedes this
     one, or its ``valid_to`` has passed), ``repeats`` (the unit only repeats what stands elsewhere: a generated card's
-    copy of a journal's turn, a quotation from the vault), ``asks`` (a turn that only asks). ``damping`` is the exponent
-    that takes the edge off rare words.
+    copy of a journal's turn, a quotation from the vault), ``asks`` (a turn that only asks or greets). ``damping`` is
+    the exponent that takes the edge off rare words.
     """
 
     session: float = 0.3
@@ -42,8 +42,8 @@ class Weights:
     corrects: float = 0.2
     memory: float = 0.05
     superseded: float = 0.5
-    repeats: float = 0.75
-    asks: float = 0.15
+    repeats: float = 0.8
+    asks: float = 0.8
 
 
 @dataclass(frozen=True, slots=True)

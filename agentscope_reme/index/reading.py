@@ -25,7 +25,7 @@ from .entries import (
     FileEntry,
     UnitEntry,
 )
-from .recalled import copied_lines, quotes_vault
+from .recalled import copied_lines, is_copied, quotes_vault
 
 if TYPE_CHECKING:
     from .chunker import Document, Unit
@@ -146,9 +146,9 @@ def unit_entries(
     spans = _Spans(data, text, exact, base, first_line)
     day = day_number(document.date)
     journal = document.kind == "journal"
-    front = document.front_matter.data
-    lines = () if journal else copied_lines(document.path, str(front.get("generator") or ""), text)
-    copied = dict.fromkeys(lines, REPEATS)
+    copied = frozenset[str]()
+    if not journal:
+        copied = copied_lines(document.path, str(document.front_matter.data.get("generator") or ""), text)
     heading_terms: dict[tuple[str, ...], tuple[str, ...]] = {}
     out = []
     for unit in document.units:
@@ -174,7 +174,7 @@ def unit_entries(
                 check=check,
                 day=day_number(unit.date) or day,
                 speaker=unit.speaker,
-                flags=unit_flags(unit) | (turn_flags(unit.text) if journal else copied.get(unit.text.strip(), 0)),
+                flags=unit_flags(unit) | (turn_flags(unit.text) if journal else REPEATS * is_copied(unit.text, copied)),
                 headings=unit.headings,
             )
         )

@@ -147,3 +147,8 @@ def copied_lines(path: str, generator: str, text: str) -> frozenset[str]:
             if mentioned or (statement is not None and statement_digest(statement[1]) in seen):
                 found.add(line)
     return frozenset(line.strip() for line in found if line.strip())
+
+
+def is_copied(text: str, copied: frozenset[str]) -> bool:
+    """Whether every line of a unit is among the lines that were copied."""
+    return bool(copied) and copied.issuperset(line.strip() for line in text.split("\n") if line.strip())

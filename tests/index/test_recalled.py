@@ -1,6 +1,7 @@
 """A search does not find its own echo: recalled text in journals, and notes that only copy."""
 
 import json
+import re
 
 import pytest
 
@@ -289,6 +290,7 @@ Mine: user: Lin takes the night shift
 ## Mentioned
 
 - Names — Lin
+- Dates — 2026-03-02
 <!-- reme:seen {seen} -->
 <!-- reme:end statements -->
 """
@@ -302,8 +304,8 @@ def card(generator="extractive@1"):
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_a_card_without_a_model_repeats_the_journal_except_where_the_user_changed_it(newline):
     found = flags("daily/2026-03-01/bakery.md", card().replace("\n", newline))
-    repeated = {text for text, flag in found.items() if flag & REPEATS}
-    assert repeated == {"- 10:02 user: Lin takes the night shift", "- Names — Lin"}
+    repeated = {text.replace("\r", "") for text, flag in found.items() if flag & REPEATS}
+    assert repeated == {"- 10:02 user: Lin takes the night shift", "- Names — Lin\n- Dates — 2026-03-02"}
     assert "- 10:05 user: The oven is from Bergen" in found
 
 
@@ -321,3 +323,37 @@ def test_the_list_on_a_days_page_repeats_its_cards_and_what_the_user_wrote_there
         "- [[daily/2026-03-01/bakery.md|The bakery]] — Lin takes the night shift"
     ]
     assert not any(flag & REPEATS for flag in flags("projects/list.md", text).values())
+
+
+# --- Together ---------------------------------------------------------------------------------------------------------
+
+
+TALK = [
+    ("When does the night shift at the bakery start, and who takes it?",
+     "Lin said on the phone that from Monday on she takes over the night shift, which starts at ten."),
+    ("烤箱的保修期是几年？保修期从哪天算起？", "林师傅今天送来了新烤箱，他说烤箱保修三年，从三月一号算起。"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "source"), TALK)
+async def test_asking_again_and_again_keeps_the_source_first(put, open_index, question, source):
+    about = ["Good morning!", "The walls are yellow.", source, "The flour comes from Voss.", "面粉是从沃斯来的。"]
+    put("session/dialog/s0.jsonl", "\n".join(map(line, about)) + "\n")
+    index = open_index()
+    for number in range(1, 6):
+        found = await index.search(question, limit=5)
+        hit = found.hits[0]
+        assert hit.path == "session/dialog/s0.jsonl"
+        assert source in hit.text
+        lines = [
+            line(question),
+            call("memory_search", query=question),
+            result("memory_search", search_text(found)),
+            line(f"“{source}” [{hit.path}:{hit.start_line}-{hit.end_line}]", "assistant", "Remy"),
+            line("thanks!"),
+        ]
+        put(f"session/dialog/s{number}.jsonl", "\n".join(lines) + "\n")
+        await index.sync()
+    found = await index.search(question, limit=20)
+    assert {hit.path for hit in found.hits} > {"session/dialog/s0.jsonl"}
+    assert not any(re.search("recalled-memory|memory_search", hit.text) for hit in found.hits)
