@@ -13,16 +13,8 @@ from ..vault.frontmatter import ParsedNote, text_of
 from ..vault.generated import generated_part, with_generated_part
 from ..vault.layout import DIALOG, daily_page, session_file_name, today
 from .evidence import language_of, said_by_users
-from .statements import (
-    Statement,
-    chosen,
-    description_of,
-    digest_of,
-    read_statements,
-    render_statements,
-    statements_of,
-    title_of,
-)
+from .naming import description_of, is_telling, title_of
+from .statements import Statement, chosen, digest_of, read_statements, render_statements, statements_of
 
 if TYPE_CHECKING:
     from ..vault import Vault
@@ -161,8 +153,10 @@ def _merged(
     described = text_of(keys.get("description"))
     if merged and (not described or (old.statements and described == description_of(old.statements, language))):
         front["description"] = description_of(merged, language)
-    if "name" not in keys:
-        front["name"] = card.name
+    name = text_of(keys.get("name"))
+    if not name or (old.statements and name == title_of(old.statements) and not is_telling(name)):
+        # A name that says nothing, made of the little that was said by then, gives way to one that does.
+        front["name"] = title_of(merged) if merged else card.name
     generator = text_of(keys.get("generator"))
     if not generator or generator.startswith("extractive@"):
         front["generator"] = GENERATOR

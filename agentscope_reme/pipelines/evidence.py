@@ -19,7 +19,7 @@ INJECTED_NAMES = frozenset({"long_term_memory", "recalled_memory", "memory"})
 INJECTED_MARKS = frozenset({"hint", "recall"})
 
 _WRAPPED = re.compile(
-    r"<(conversation-checkpoint|long_term_memory|retrieved_knowledge|recalled-memory|memory-recall|system-hint"
+    r"<(conversation-checkpoint|long_term_memory|retrieved_knowledge|recalled-memory|vault-file|memory-recall|system-hint"
     r"|system-info|system-reminder)\b[^>]*>.*?(?:</\1\s*>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )

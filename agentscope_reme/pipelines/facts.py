@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
 
+from ..index.asking import asks, is_idle, only_asks, sentences_of
+
 Kind = Literal["remember", "decision", "preference", "other"]
 
 _KINDS: tuple[tuple[Kind, "re.Pattern[str]"], ...] = (
@@ -53,19 +55,31 @@ _CORRECTION = re.compile(
     r"|更正|其实|不再|改了|变成|不是.{1,12}(?:而是|是)",
     re.IGNORECASE,
 )
-_SMALL_TALK = re.compile(
-    r"(?:hi|hello|hey|good (?:morning|afternoon|evening|night)|thanks?(?: you)?(?: so much| a lot| very much)?"
-    r"|ok(?:ay)?|yes|yeah|yep|no|nope|sure|great|nice|cool|perfect|good|awesome|bye|goodbye|see you|go on|continue"
-    r"|please|right|done|你好啊?|您好|在吗|早上好|下午好|晚上好|晚安|早|谢谢你?|多谢|感谢|好的?|好吧|嗯+|哦+|行|可以"
-    r"|对的?|是的?|没事|没关系|再见|拜拜|收到|明白了?|知道了|继续|哈+|不客气|辛苦了?|太好了|没问题)",
-    re.IGNORECASE,
-)
 _QUESTION = re.compile(r"[?？]\s*$|[吗呢么]\s*[。.]?$")
 _REQUEST = re.compile(r"\b(?:can|could|will|would) you (?:please )?(?:remember|keep|note|write)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"(?<=[。！？!?；;，,])\s*|(?<=\.)\s+")
-_SENTENCE = re.compile(r"(?<=[。！？!?；;])\s*|(?<=\.)\s+")
-_COMMAND = re.compile(r"/(?:compact|new|clear|history|help|exit|quit)\b", re.IGNORECASE)
-_BREAKS = re.compile(r"[\s，。！？、；：,.!?;:~～…\-—]+")
+_PRELUDE = (
+    r"^\W*(?:(?:please|now|then|also|again|ok(?:ay)?|just|and|next|first|(?:can|could|would|will) you"
+    r"|i(?:'d| would)? (?:want|like) you to|go ahead and)\b[\s,]*)*"
+)
+_RUNS = re.compile(
+    # "run `compare_quotes`", "use compare_quotes to …", "call the weather tool", "list the files of the vault"
+    rf"{_PRELUDE}(?:(?:re-?)?(?:run|call|execute|invoke|trigger|launch|start|try)\s+(?:the\s+|your\s+)?[`'\"“]?\w[\w.]*[`(_]"
+    rf"|(?:(?:re-?)?(?:run|call|execute|invoke|trigger|launch|start|try)|use)\s+(?:[`'\"“]?\w+_\w+|\w+\()"
+    r"|(?:(?:re-?)?(?:run|call|execute|invoke|trigger|launch|start|try)|use)\s+(?:(?:the|your|this|that|my|an?|all)\s+)?"
+    r"(?:[^\s.,;]+\s+){0,3}(?:tools?|functions?|commands?|scripts?|quer(?:y|ies)|tests?|search)\b"
+    r"|(?:list|show|open|read|search|check|browse)\s+(?:me\s+)?(?:[^\s.,;]+\s+){0,3}(?:vault|memory|notes?|journals?|files?"
+    r"|folders?|director(?:y|ies)|web|internet)\b)",
+    re.IGNORECASE,
+)
+_RUNS_CHINESE = re.compile(
+    r"^[\s“”]*(?:请|麻烦|帮我|给我|现在|再|你|可以|先|接着|然后|，)*(?:运行|执行|调用|跑|使用|用)(?:一?下|一遍|一次)?\s*"
+    r"(?:[`“「]?[A-Za-z]\w*(?:[_(`]|\s*(?:工具|函数|命令|脚本))|[^，。；]{0,8}(?:工具|函数|命令|脚本|测试))"
+)
+_HABIT = re.compile(
+    r"\b(?:every|each|always|never|before|after|whenever|from now on|instead)\b|每次|每天|总是|以后|之前|之后",
+    re.IGNORECASE,
+)
 _DIGIT = re.compile(r"[0-9]")
 
 # Chinese text is written up to an address without a space.
@@ -120,7 +134,7 @@ def kind_of(words: str) -> Kind:
 
 @lru_cache(maxsize=4096)
 def weight_of(words: str) -> int:
-    """How much a statement is worth keeping: its kind, and what facts it holds. A bare short question is -3."""
+    """How much a statement is worth keeping: its kind, and what facts it holds; 3 less for a bare question."""
     weight = {"remember": 6, "decision": 5, "preference": 4, "other": 0}[kind_of(words)]
     weight += 3 if _PERSONAL.search(words) else 0
     weight += 2 if _CORRECTION.search(words) else 0
@@ -128,16 +142,25 @@ def weight_of(words: str) -> int:
     weight += 2 if next(identifiers_of(words), None) else 0
     weight += 2 if next(names_of(words), None) else 0
     weight += 1 if len(words) >= 20 else 0
-    sentences = [sentence for sentence in _SENTENCE.split(words) if sentence]
-    return weight - (3 if all(_QUESTION.search(sentence) for sentence in sentences) else 0)
+    return weight - (3 if only_asks(words) else 0)
 
 
-def is_idle(text: str) -> bool:
-    """Whether a text is small talk, a slash command, or has no word in it."""
-    if _COMMAND.match(text) or not any(char.isalnum() for char in text):
-        return True
-    parts = [part for part in _BREAKS.split(text) if part]
-    return all(_SMALL_TALK.fullmatch(part) for part in parts) or _SMALL_TALK.fullmatch(" ".join(parts)) is not None
+@lru_cache(maxsize=4096)
+def is_question(words: str) -> bool:
+    """Whether a statement only asks, and holds nothing that the user decides, prefers or wants remembered."""
+    return only_asks(words) and kind_of(words) == "other"
+
+
+def is_request(words: str) -> bool:
+    """Whether all that a statement does is to ask for a tool to be run ("Please run `compare_quotes`"), or to ask.
+
+    A rule for how to work ("Run `make test` before each commit") is more than that.
+    """
+    if kind_of(words) != "other":
+        return False
+    told = [sentence for sentence in sentences_of(words) if not is_idle(sentence)]
+    runs = [bool(_RUNS.search(one) or _RUNS_CHINESE.search(one)) and not _HABIT.search(one) for one in told]
+    return any(runs) and all(run or asks(one) for run, one in zip(runs, told, strict=True))
 
 
 def identifiers_of(words: str) -> Iterator[str]:

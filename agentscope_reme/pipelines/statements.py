@@ -5,17 +5,19 @@ The choice is a total order on the statements themselves, so that merging cards 
 changes nothing; a card can be read back into its statements.
 """
 
-import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
+from ..index.asking import is_idle
+from ..index.recalled import MENTIONED, statement_digest
 from ..vault.encoding import safe_cut
 from ..vault.generated import inert
 from .evidence import Said
-from .facts import Kind, identifiers_of, is_idle, kind_of, names_of, weight_of
+from .facts import Kind, identifiers_of, is_question, is_request, kind_of, names_of, weight_of
+from .weekdays import with_dates
 
 if TYPE_CHECKING:
     from ..index.dates import DateMention
@@ -28,7 +30,6 @@ MAX_SEEN = 300
 MAX_PIECES = 6
 """Most statements taken from one message, so that a pasted log does not fill the card."""
 
-_WORTHLESS = -3  # the weight of a bare short question
 _ORDER: tuple[Kind, ...] = ("remember", "decision", "preference", "other")
 HEADINGS: dict[str, dict[str, str]] = {
     "en": {
@@ -36,14 +37,14 @@ HEADINGS: dict[str, dict[str, str]] = {
         "preference": "## Preferences",
         "remember": "## To remember",
         "other": "## What was said",
-        "mentioned": "## Mentioned",
+        "mentioned": MENTIONED["en"],
     },
     "zh": {
         "decision": "## 决定",
         "preference": "## 偏好",
         "remember": "## 要记住的",
         "other": "## 用户说的",
-        "mentioned": "## 提到的",
+        "mentioned": MENTIONED["zh"],
     },
 }
 LABELS: dict[str, dict[str, str]] = {
@@ -58,8 +59,6 @@ _LINE = re.compile(r"- (?:(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d))? |(\d\d:\d\d) )?([^:
 
 _NOTE = re.compile(r" \((?:[^()=;]{1,40} = \d{4}(?:-\d\d){0,2}(?:–\d{4}-\d\d-\d\d)?(?:; )?)+\)$")
 _SEEN = "<!-- reme:seen "
-_TITLE_BREAKS = re.compile(r"[，。；！？,;!?\n：（(]|\.\s|:\s")
-_HAN4 = re.compile(r"[\u3400-\u9fff].*[\u3400-\u9fff].*[\u3400-\u9fff].*[\u3400-\u9fff]")
 _CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -87,27 +86,32 @@ class CardText:
 
 
 def digest_of(statement: Statement) -> str:
-    """What a statement is recognised by after the user has changed or deleted it: 32 bits of its words' SHA-256."""
-    return hashlib.sha256(statement.words.encode("utf-8", "replace")).hexdigest()[:8]
+    """What a statement is recognised by after the user has changed or deleted it."""
+    return statement_digest(statement.words)
 
 
 def statements_of(said: Iterable[Said]) -> list[Statement]:
-    """Cut what was said into statements; small talk, commands and pasted code are left out."""
+    """Cut what was said into statements; small talk, questions, commands and pasted code are left out."""
     found: dict[str, Statement] = {}
     for one in said:
-        pieces = [piece for piece in _pieces(one.text) if not is_idle(piece) and weight_of(piece) > _WORTHLESS]
-        made = [Statement(_with_dates(piece, one.local_day), one.speaker, one.day, one.time) for piece in pieces]
-        for statement in made if len(made) <= MAX_PIECES else _in_order(sorted(made, key=_rank)[:MAX_PIECES], made):
+        pieces = [piece for piece in _pieces(one.text) if not is_idle(piece) and not is_question(piece)]
+        made = [Statement(with_dates(piece, one.local_day), one.speaker, one.day, one.time) for piece in pieces]
+        for statement in made if len(made) <= MAX_PIECES else _in_order(sorted(made, key=ranked)[:MAX_PIECES], made):
             found.setdefault(statement.words, statement)
     return list(found.values())
 
 
 def chosen(statements: Iterable[Statement]) -> list[Statement]:
-    """The statements a card keeps, each once, in the card's order: by kind, then by time, unknown times last."""
+    """The statements a card keeps, each once, in the card's order: by kind, then by time, unknown times last.
+
+    What only asks for a tool to be run is kept where there is nothing else.
+    """
     unique: dict[str, Statement] = {}
     for statement in statements:
         unique.setdefault(statement.words, statement)
-    kept = sorted(unique.values(), key=_rank)[:MAX_STATEMENTS]
+    facts = {words: one for words, one in unique.items() if not is_request(bare_words(words))}
+    unique = facts or unique
+    kept = sorted(unique.values(), key=ranked)[:MAX_STATEMENTS]
     return sorted(_in_order(kept, list(unique.values())), key=_place_in_card)
 
 
@@ -127,7 +131,8 @@ def render_statements(statements: list[Statement], date: str, language: str, see
         (labels["dates"], dates_in(statements)),
         (labels["ids"], identifiers_in(statements)),
     ]
-    lines = [f"- {label}: {', '.join(values)}" for label, values in mentioned if values]
+    # No colon behind the label: a line that opens like a speaker's would count as one when the card is searched.
+    lines = [f"- {label} — {', '.join(values)}" for label, values in mentioned if values]
     if lines:
         parts += [headings["mentioned"], "", *lines, ""]
     if digests := list(seen)[-MAX_SEEN:]:
@@ -142,7 +147,7 @@ def read_statements(part: str, date: str) -> CardText:
     seen: list[str] = []
     language, section = None, ""
     sections = {text: (kind, name) for name, texts in HEADINGS.items() for kind, text in texts.items()}
-    labels = tuple(f"- {label}: " for texts in LABELS.values() for label in texts.values())
+    labels = tuple(f"- {label}{mark} " for texts in LABELS.values() for label in texts.values() for mark in (" —", ":"))
     for line in part.split("\n"):
         if line in sections:
             section, language = sections[line]
@@ -180,64 +185,25 @@ def dates_in(statements: Iterable[Statement], most: int = 20) -> list[str]:
 
 def identifiers_in(statements: Iterable[Statement], most: int = 20) -> list[str]:
     """Addresses, paths, ids and numbers of three digits and more, in order of appearance."""
-    return _first(most, (text for one in statements for text in identifiers_of(_bare(one.words))))
+    return _first(most, (text for one in statements for text in identifiers_of(bare_words(one.words))))
 
 
-def title_of(statements: Iterable[Statement]) -> str:
-    """A short name for a card: the weightiest clause of its weightiest statement, without relative dates."""
-    from ..index.dates import find_dates
-
-    best = min(statements, key=_rank)
-    words = _bare(best.words)
-    for mention in reversed(find_dates(words, date(2000, 1, 1))):
-        if mention.relative:
-            words = words[: mention.begin] + words[mention.stop :]
-    clauses = [" ".join(clause.split()) for clause in _TITLE_BREAKS.split(words)]
-    telling = [
-        clause for clause in clauses if not is_idle(clause) and (len(clause.split()) > 2 or _HAN4.search(clause))
-    ]
-    title = max(telling, key=weight_of) if telling else " ".join(words.split()) or " ".join(_bare(best.words).split())
-    return _shortened(title, 40)
+def bare_words(words: str) -> str:
+    """The user's words without the resolved dates behind them."""
+    return _NOTE.sub("", words)
 
 
-def description_of(statements: list[Statement], language: str, most: int = 200) -> str:
-    """What a card is about: its weightiest statements, in the order of the card."""
-    best = _in_order(sorted(statements, key=_rank)[:3], statements)
-    joined = ("；" if language == "zh" else "; ").join(_bare(one.words).rstrip("。.；;") for one in best)
-    return _shortened(joined, most)
+def ranked(statement: Statement) -> tuple[int, int, str, str, str]:
+    """The order of statements: weightiest first; a total order on what they say, whatever order they came in."""
+    return (-weight_of(statement.words), -len(statement.words), statement.day, statement.time, statement.words)
 
 
 def _place_in_card(statement: Statement) -> tuple[int, str, str]:
     return _ORDER.index(kind_of(statement.words)), statement.day or "9999", statement.time
 
 
-def _rank(statement: Statement) -> tuple[int, int, str, str, str]:
-    """Weightiest first; a total order on what a statement says, whatever order it came in."""
-    return (-weight_of(statement.words), -len(statement.words), statement.day, statement.time, statement.words)
-
-
 def _is_short(mention: "DateMention") -> bool:
     return (date.fromisoformat(mention.last) - date.fromisoformat(mention.first)).days <= 7
-
-
-def _bare(words: str) -> str:
-    """The words without the resolved dates behind them."""
-    return _NOTE.sub("", words)
-
-
-def _with_dates(text: str, day: date | None) -> str:
-    """The text with what its relative dates mean behind it; as it is when nobody knows on which day it was said."""
-    from ..index.dates import find_dates
-
-    if day is None:
-        return text
-    notes = []
-    for mention in find_dates(text, day):
-        if mention.relative and mention.first:
-            written = {"day": mention.first, "month": mention.first[:7], "year": mention.first[:4]}
-            span = written.get(mention.grain, f"{mention.first}–{mention.last}")
-            notes.append(f"{text[mention.begin : mention.stop]} = {span}")
-    return f"{text} ({'; '.join(dict.fromkeys(notes))})" if notes else text
 
 
 def _pieces(text: str) -> list[str]:
@@ -274,11 +240,3 @@ def _first(most: int, texts: Iterable[str]) -> list[str]:
         if len(found) == most:
             break
     return list(found)
-
-
-def _shortened(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    cut = text[: safe_cut(text, most - 1)]
-    space = cut.rfind(" ")
-    return (cut[:space] if space > most * 0.6 else cut).rstrip(" ,，、;；") + "…"

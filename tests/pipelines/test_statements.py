@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentscope_reme.index.asking import is_idle
 from agentscope_reme.pipelines.evidence import Said
-from agentscope_reme.pipelines.facts import identifiers_of, is_idle, kind_of, names_of
+from agentscope_reme.pipelines.facts import identifiers_of, kind_of, names_of
+from agentscope_reme.pipelines.naming import title_of
 from agentscope_reme.pipelines.statements import (
     MAX_CHARS,
     MAX_PIECES,
@@ -18,7 +20,6 @@ from agentscope_reme.pipelines.statements import (
     read_statements,
     render_statements,
     statements_of,
-    title_of,
 )
 
 DAY = "2023-05-24"
@@ -74,6 +75,74 @@ def test_small_talk_and_commands_are_no_statements(text: str) -> None:
 )
 def test_a_polite_word_does_not_hide_a_fact(text: str) -> None:
     assert words_of(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Where is the oven from?",
+        "what can you do",
+        "Hey! How was the trip to Voss?",
+        "Did we decide to use PostgreSQL?",
+        "烤箱的保修期是几年？",
+        "你喜欢红色吗",
+        "Can you tell me who Ann is?",
+        "告诉我烤箱的保修期",
+    ],
+)
+def test_a_bare_question_is_no_statement(text: str) -> None:
+    assert words_of(text, "I live in Oslo") == ["I live in Oslo"]
+    assert words_of(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Could you remember that I am away on Friday?",
+        "I moved to Oslo, can you find me a bakery?",
+        "Can you book a table for Ann's birthday on May 3?",
+        "我不喜欢香菜，有什么推荐吗？",
+        "We decided on Postgres, right?",
+    ],
+)
+def test_a_question_that_tells_something_is_a_statement(text: str) -> None:
+    assert words_of(text) == [text]
+
+
+REQUESTS = [
+    "Please run `compare_quotes` for insurance.",
+    "Run compare_quotes again",
+    "Can you call get_weather for Oslo?",
+    "Now use the weather tool for Oslo",
+    "Please list the files in the vault",
+    "请运行 `list_files`",
+    "再调用一次天气工具",
+]
+
+
+@pytest.mark.parametrize("text", REQUESTS)
+def test_a_request_to_run_a_tool_is_kept_only_where_there_is_nothing_else(text: str) -> None:
+    alone = statements_of([Said(text, "user", DAY, "10:00")])
+    fact = statements_of([Said("I live in Oslo", "user", DAY, "10:01")])
+    assert chosen([*alone, *fact]) == chosen([*fact, *alone]) == fact
+    assert chosen(alone) == alone
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Run `make test` before each commit.",
+        "Use pnpm instead of npm",
+        "Call Lin at 5",
+        "Run 5 km with Ann on Sundays",
+        "Start the night shift at ten",
+        "以后都用天气工具查天气",
+        "I run compare_quotes every morning. It costs 3 euros.",
+    ],
+)
+def test_what_reads_like_a_request_and_tells_more_is_a_statement(text: str) -> None:
+    kept = chosen(statements_of(Said(one, "user", DAY, "10:00") for one in (text, "I live in Oslo")))
+    assert text in {one.words for one in kept}
 
 
 @pytest.mark.parametrize(
@@ -211,6 +280,14 @@ def test_a_printed_card_reads_back(given_statements: list[Statement], language: 
     found = read_statements(text, DAY)
     assert (found.statements, found.foreign, found.language) == (kept, [], language if kept else None)
     assert render_statements(chosen(found.statements), DAY, language) == text
+
+
+def test_cards_with_colons_behind_their_lists_are_read() -> None:
+    """As they were written before: "- Names: Ann" reads like a speaker when it is searched."""
+    text = render_statements([Statement("I met Ann in Oslo on 2023-05-20", "user", DAY, "10:00")], DAY, "en")
+    assert "- Names — Ann, Oslo\n- Dates — 2023-05-20" in text
+    for one in (text, text.replace(" — ", ": ")):
+        assert read_statements(one, DAY).foreign == []
 
 
 def test_a_card_remembers_a_bounded_number_of_statements() -> None:
