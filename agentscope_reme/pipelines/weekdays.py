@@ -36,6 +36,8 @@ def with_dates(text: str, day: date | None) -> str:
         for mention in find_dates(text, day)
         if mention.relative and mention.first and not _ON_WEEKDAY.fullmatch(text[mention.begin : mention.stop])
     ]
+    if not anchors:
+        return text
     found: list[tuple[int, str, str]] = []
     for mention in anchors:
         written = {"day": mention.first, "month": mention.first[:7], "year": mention.first[:4]}
