@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.index.chunker import Document, Unit, read_document
@@ -291,7 +291,6 @@ def test_the_heading_path_can_be_left_out_of_the_table_of_contents() -> None:
     assert note(text, embed_toc=False).chunks[0].metadata["toc"] == ""
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(markdown, st.sampled_from([200, 1200, 10_000]))
 def test_units_and_chunks_lie_where_they_say_and_keep_their_bounds(text: str, chunk_chars: int) -> None:
     document = note(text, chunk_chars=chunk_chars)
@@ -310,7 +309,6 @@ def test_units_and_chunks_lie_where_they_say_and_keep_their_bounds(text: str, ch
     assert covered == list(range(len(document.units)))
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(markdown)
 def test_no_word_of_a_note_is_lost(text: str) -> None:
     document = note(text)
@@ -319,7 +317,6 @@ def test_no_word_of_a_note_is_lost(text: str) -> None:
     assert not missing
 
 
-@settings(deadline=None, max_examples=50)
 @given(undialogued, st.lists(st.sampled_from(["intro\n\n", "\n", "- x\n\n"]), min_size=1, max_size=3).map("".join))
 def test_text_inserted_above_a_heading_changes_no_chunk_below_it(text: str, above: str) -> None:
     body = "# Start\n\ncontent\n\n" + text

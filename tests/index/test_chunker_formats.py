@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.index.chunker import read_document
@@ -129,7 +129,6 @@ _json = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.dictionaries(st.sampled_from(["id", "msg", "marks", "content", "role", "name", "timestamp"]), _json))
 def test_valid_json_of_any_shape_is_no_obstacle(record: dict[str, Any]) -> None:
     text = json.dumps({"id": "x", "msg": record}) + "\n" + json.dumps(record) + "\n" + line(message("last"))
@@ -281,7 +280,6 @@ def test_broken_html_is_read(text: str) -> None:
     assert text.endswith("end") == any("end" in unit.text for unit in document.units)
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     st.sampled_from([".md", ".txt", ".log", ".json", ".jsonl", ".csv", ".tsv", ".yaml", ".html", ".py", ""]),
     st.text(alphabet=st.characters(exclude_categories=()), max_size=300)

@@ -1,7 +1,7 @@
 """The link graph: what leads where, whatever the order in which files came and went."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.index.graph import Edge, LinkGraph
@@ -130,7 +130,6 @@ def test_traverse_is_bounded_on_a_hub() -> None:
 
 
 @pytest.mark.parametrize("rule", ["literal", "obsidian"])
-@settings(deadline=None, max_examples=150)
 @given(
     changes=st.lists(
         st.tuples(

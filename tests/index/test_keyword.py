@@ -5,7 +5,7 @@ import random
 import bm25s
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.index.keyword import KeywordIndex, top
@@ -64,7 +64,6 @@ class Model:
 
 
 @given(changes, st.lists(st.sampled_from(WORDS), min_size=1, max_size=5), st.sampled_from([(1.2, 0.75), (2.0, 0.4)]))
-@settings(max_examples=150, deadline=None)
 def test_scores_have_the_bits_of_an_index_built_from_scratch(sequence, query, constants):
     model = Model(*constants)
     for kind, value in sequence:
@@ -78,7 +77,6 @@ def test_scores_have_the_bits_of_an_index_built_from_scratch(sequence, query, co
 
 
 @given(changes)
-@settings(max_examples=100, deadline=None)
 def test_postings_and_occurrences_are_those_of_the_living_texts(sequence):
     model = Model()
     for kind, value in sequence:
@@ -97,7 +95,6 @@ def test_postings_and_occurrences_are_those_of_the_living_texts(sequence):
 
 
 @given(st.lists(texts, min_size=1, max_size=12).filter(any), texts.filter(bool))
-@settings(max_examples=60, deadline=None)
 def test_the_engine_is_bm25s_through_its_own_entry_points(corpus, query):
     ours, stock = RawBM25(1.5, 0.75), bm25s.BM25()
     for engine in (ours, stock):
@@ -149,7 +146,6 @@ def test_dumping_with_recent_or_dead_texts_is_refused():
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=2000), st.integers(1, 30))
-@settings(max_examples=60, deadline=None)
 def test_top_keeps_everything_that_ties_with_the_last_place(values, k):
     scores = np.array(values, np.float32)
     positive = sorted((value for value in values if value > 0), reverse=True)

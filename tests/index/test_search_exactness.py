@@ -111,14 +111,14 @@ async def compare(changes: list[tuple[str, str, str]]) -> None:
 
 
 @given(st.lists(change, min_size=4, max_size=14))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_any_sequence_of_changes_gives_the_hits_of_an_index_built_from_scratch(changes):
     asyncio.run(compare(changes))
 
 
 @pytest.mark.slow
 @given(st.lists(change, min_size=10, max_size=60))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_long_sequences_of_changes_too(changes):
     asyncio.run(compare(changes))
 

@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.index.english import irregular_forms
@@ -287,7 +287,6 @@ def test_a_date_inside_a_name_leaves_the_name_whole() -> None:
 # --- The tokenizer itself -----------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.text(max_size=60))
 def test_a_text_asked_for_in_its_own_words_is_found(text: str) -> None:
     asked, have = tokenizer.query(text), set(terms(text))

@@ -8,7 +8,7 @@ import time
 import pytest
 from agentscope.formatter import OpenAIChatFormatter
 from agentscope.message import Msg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.memory.checkpoint import (
@@ -330,7 +330,6 @@ async def test_what_the_sections_leave_over_goes_to_the_facts():
     assert str(1000 + 199 * 37) in body, "the newest first"
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.text(max_size=300), max_size=8),
     st.text(max_size=600),
@@ -394,7 +393,6 @@ def test_a_transcript_keeps_words_whole_and_shortens_tools():
     assert rendered(Msg("Remy", [], "assistant")) == ""
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(alphabet="ab \n", max_size=120), max_size=12), st.integers(40, 300))
 def test_pieces_leave_nothing_out(texts, limit):
     messages = [user(text) for text in texts]

@@ -8,7 +8,7 @@ import pytest
 from agentscope.agent._react_agent import _MemoryMark
 from agentscope.memory import InMemoryMemory
 from agentscope.message import Msg
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentscope_reme import ReMeInMemoryMemory
@@ -64,7 +64,6 @@ async def view(memory):
     return shown, len(with_summary), await memory.size(), [(m.id, sorted(marks)) for m, marks in memory.content]
 
 
-@settings(max_examples=120, deadline=None)
 @given(operations)
 def test_it_does_what_the_stock_class_does(sequence):
     async def go():
@@ -76,7 +75,6 @@ def test_it_does_what_the_stock_class_does(sequence):
     asyncio.run(go())
 
 
-@settings(max_examples=80, deadline=None)
 @given(operations)
 @example([("add", [0], ["mine", "other"], False), ("mark", "mine", "other", None)])
 def test_its_account_is_the_one_made_from_nothing(sequence):

@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from agentscope.message import Msg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.memory.ledger import Ledger, weight
@@ -27,7 +27,6 @@ async def settled(ledger, counter=None):
     return await ledger.settle(TokenBudget(counter or ByteCounter()))
 
 
-@settings(max_examples=150, deadline=None)
 @given(histories, st.data())
 def test_appending_taking_off_and_making_anew_agree(messages, data):
     async def go():

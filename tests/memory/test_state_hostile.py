@@ -200,7 +200,7 @@ def a_full_state() -> dict[str, Any]:
 
 
 @given(data=st.data(), value=_JSON)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_value_anywhere_loads_into_a_usable_memory_or_changes_nothing(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, value: Any
 ) -> None:

@@ -1,7 +1,7 @@
 """The cut and the repair: pure functions on messages."""
 
 from agentscope.message import Msg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.memory.window import cut, is_sound, legal_cuts, pairs, repaired, turn_opening
@@ -81,7 +81,6 @@ def test_ids_that_come_back_pair_with_the_latest_call():
     assert "interrupted" in str(shown[1].content)
 
 
-@settings(max_examples=300, deadline=None)
 @given(histories, st.integers(0, 120), st.data())
 def test_a_cut_keeps_pairs_order_and_something_recent(messages, reserve, data):
     costs = data.draw(st.lists(st.integers(1, 60), min_size=len(messages), max_size=len(messages)))
@@ -99,7 +98,6 @@ def test_a_cut_keeps_pairs_order_and_something_recent(messages, reserve, data):
     assert not [i for i in folded if tail and i > tail[0]]
 
 
-@settings(max_examples=300, deadline=None)
 @given(histories)
 def test_no_legal_cut_parts_a_pair(messages):
     legal = set(legal_cuts(messages))
@@ -108,7 +106,6 @@ def test_no_legal_cut_parts_a_pair(messages):
         assert not any(call < start <= answer for start in legal)
 
 
-@settings(max_examples=500, deadline=None)
 @given(histories)
 def test_a_repaired_history_is_one_every_provider_accepts(messages):
     before = [(m.id, str(m.content)) for m in messages]

@@ -3,7 +3,7 @@
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.pipelines.evidence import Said
@@ -98,7 +98,6 @@ def test_chinese_names_are_cut_between_phrases(marked: str) -> None:
 
 
 @given(st.text("abc XYZ，。中文的了和《》-—…é😀 ", max_size=150), st.integers(2, 60))
-@settings(max_examples=100, deadline=None)
 def test_what_is_shortened_fits_and_is_a_beginning(text: str, most: int) -> None:
     short = shortened(text, most, NAME_BYTES)
     assert len(short) <= most

@@ -3,7 +3,7 @@
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.index.asking import is_idle
@@ -226,7 +226,6 @@ def test_a_repeated_statement_is_kept_once() -> None:
 
 
 @given(st.text(string.printable + "，。！？中文字😀", max_size=2000))
-@settings(max_examples=150, deadline=None)
 def test_statements_are_pieces_of_what_was_said(text: str) -> None:
     said = " ".join(text.split()).replace("<!--", "&lt;!--")
     for words in words_of(text):
@@ -273,7 +272,6 @@ statements = st.builds(
 
 
 @given(st.lists(statements, max_size=12), st.sampled_from(["en", "zh"]))
-@settings(max_examples=150, deadline=None)
 def test_a_printed_card_reads_back(given_statements: list[Statement], language: str) -> None:
     kept = chosen(given_statements)
     text = render_statements(kept, DAY, language)
@@ -296,7 +294,6 @@ def test_a_card_remembers_a_bounded_number_of_statements() -> None:
 
 
 @given(st.lists(statements, max_size=50), st.lists(statements, max_size=50))
-@settings(max_examples=60, deadline=None)
 def test_merging_cards_loses_nothing_that_one_card_would_keep(first: list[Statement], second: list[Statement]) -> None:
     whole = {one.words for one in chosen([*first, *second])}
     merged = chosen([*chosen(first), *chosen(second)])

@@ -7,7 +7,7 @@ import tempfile
 import pytest
 from agentscope.memory import InMemoryMemory
 from agentscope.message import Msg
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from agentscope_reme import MemoryCompactionHook
 from agentscope_reme.errors import NoteError
@@ -30,7 +30,7 @@ def talk(count=60):
     return [user(f"{i}: {TEXT}") if i % 2 == 0 else said(f"{i}: {TEXT}") for i in range(count)]
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12)
 @given(randoms, small_windows, summarisers)
 def test_promise_01_everything_added_is_in_context_or_journal_once(rng, window, kind):
     with tempfile.TemporaryDirectory() as folder:
@@ -38,7 +38,7 @@ def test_promise_01_everything_added_is_in_context_or_journal_once(rng, window, 
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(randoms, windows, summarisers)
 def test_promise_01_everything_added_is_in_context_or_journal_once_at_length(rng, window, kind):
     with tempfile.TemporaryDirectory() as folder:

@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.memory.checkpoint import Accepted, Rejected, accept
@@ -293,7 +293,6 @@ async def test_promise_02_the_agent_never_hears_of_it(vault_dir):
     assert events[0].tokens_before == events[0].tokens_after
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(max_size=400) | st.lists(st.sampled_from(checkpoint().split("\n")), max_size=25).map("\n".join))
 def test_promise_02_whatever_a_model_writes_becomes_a_whole_checkpoint_or_none(text):
     async def count(value):

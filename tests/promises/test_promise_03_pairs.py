@@ -8,7 +8,7 @@ import agentscope.formatter
 import pytest
 from agentscope.formatter import FormatterBase
 from agentscope.message import Msg
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentscope_reme.memory.window import follow
@@ -33,20 +33,19 @@ def faults(rng, window, kind):
         return asyncio.run(go(folder))
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12)
 @given(randoms, small_windows, summarisers)
 def test_promise_03_every_request_of_a_random_conversation_is_accepted(rng, window, kind):
     assert faults(rng, window, kind) == []
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(randoms, windows, summarisers)
 def test_promise_03_every_request_of_a_random_conversation_is_accepted_at_length(rng, window, kind):
     assert faults(rng, window, kind) == []
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(histories, st.integers(0, 3))
 def test_promise_03_a_broken_history_is_shown_whole_before_and_after_a_compaction(messages, extra):
     async def go(folder):

@@ -6,7 +6,7 @@ import tempfile
 
 import pytest
 from agentscope.message import Msg
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from agentscope_reme.memory.tokens import EstimateCounter, QwenCounter
 from agentscope_reme.models import Skipped
@@ -36,14 +36,14 @@ def sizes(rng, window, kind):
         return asyncio.run(go(folder))
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12)
 @given(randoms, small_windows, summarisers)
 def test_promise_05_every_request_of_a_random_conversation_fits(rng, window, kind):
     assert max(sizes(rng, window, kind)) <= window
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(randoms, windows, summarisers)
 def test_promise_05_every_request_of_a_random_conversation_fits_at_length(rng, window, kind):
     assert max(sizes(rng, window, kind)) <= window

@@ -124,7 +124,7 @@ _TOKEN = "§passage§"
 
 
 @given(before=_PIECES, after=_PIECES, new=st.text(alphabet="xy\n界 #", max_size=10))
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_promise_08_any_text_around_a_passage_stays(
     tmp_path_factory: pytest.TempPathFactory, before: str, after: str, new: str
 ) -> None:
@@ -155,7 +155,7 @@ _WRITTEN = ["text", "no", "0123", "1.10", "2026-03-16", "null", "a: b", "# x", "
         ["text", "no", "0123", "1.10", "2026-03-16", "null", "a: b", "# x", "两\n行", True, 5, ["a"]]
     ),
 )
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_promise_08_any_front_matter_around_a_key_stays(
     tmp_path_factory: pytest.TempPathFactory,
     lines: list[tuple[str, str, str]],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.errors import NoteError
@@ -378,7 +378,6 @@ blocks = st.one_of(
 
 
 @given(st.lists(st.one_of(st.text(max_size=10), st.lists(blocks, max_size=4), json_values), min_size=1, max_size=4))
-@settings(max_examples=60, deadline=None)
 def test_what_went_in_comes_out(tmp_path_factory: pytest.TempPathFactory, contents: list[Any]) -> None:
     journal = Vault(tmp_path_factory.mktemp("vault")).journal("s")
     messages = [message(f"m{number}", content) for number, content in enumerate(contents)]

@@ -4,7 +4,7 @@ import string
 from datetime import date, datetime, timedelta, timezone
 
 import frontmatter
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agentscope_reme.errors import FrontMatterError
@@ -45,7 +45,6 @@ def assert_same(found: object, expected: object) -> None:
 
 
 @given(st.one_of(texts, lines.map(lambda line: f"---\n{line}\n---\nb"), st.lists(lines).map("\n".join)))
-@settings(max_examples=100, deadline=None)
 def test_reading_never_raises_and_loses_no_text(text: str) -> None:
     note = parse(text)
     assert text.endswith(note.body)
@@ -58,7 +57,6 @@ def test_reading_never_raises_and_loses_no_text(text: str) -> None:
 
 
 @given(st.dictionaries(own_keys, values, max_size=4), st.text(max_size=30))
-@settings(max_examples=100, deadline=None)
 def test_a_composed_note_reads_back(front: dict, body: str) -> None:
     note = parse(compose(front, body))
     assert note.front.error is None
@@ -67,7 +65,6 @@ def test_a_composed_note_reads_back(front: dict, body: str) -> None:
 
 
 @given(st.one_of(texts, lines))
-@settings(max_examples=80, deadline=None)
 def test_other_readers_get_the_same_text(text: str) -> None:
     assert frontmatter.loads(compose({"k": text, "l": [text]}, "b")).metadata == {"k": text, "l": [text]}
 
@@ -102,7 +99,6 @@ typed = st.tuples(
 @given(
     st.lists(typed, min_size=1, max_size=6), st.integers(0, 7), values, st.booleans(), st.sampled_from(["", "\ufeff"])
 )
-@settings(max_examples=120, deadline=None)
 def test_changing_a_key_leaves_every_other_line(
     block: list[tuple[str, str]], chosen: int, value: object, crlf: bool, mark: str
 ) -> None:
@@ -127,7 +123,6 @@ def test_changing_a_key_leaves_every_other_line(
 
 
 @given(st.lists(typed, min_size=1, max_size=6), st.integers(0, 5))
-@settings(max_examples=80, deadline=None)
 def test_deleting_a_key_leaves_every_other_line(block: list[tuple[str, str]], chosen: int) -> None:
     assume(chosen < len(block))
     pieces = [f"{before}key{i}: {text}\n" for i, (before, text) in enumerate(block)]
@@ -139,7 +134,6 @@ def test_deleting_a_key_leaves_every_other_line(block: list[tuple[str, str]], ch
 
 
 @given(st.lists(lines, max_size=6).map("\n".join), own_keys, values)
-@settings(max_examples=100, deadline=None)
 def test_any_block_is_changed_rightly_or_refused_untouched(block: str, key: str, value: object) -> None:
     text = f"---\n{block}\n---\nbody"
     before = parse(text)

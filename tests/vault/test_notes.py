@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.errors import (
@@ -105,7 +105,6 @@ def all_pages(vault: Vault, path: str, max_bytes: int) -> list[str]:
     st.integers(1, 60),
     st.sampled_from(["\n", "\r\n"]),
 )
-@settings(max_examples=150, deadline=None)
 def test_pages_joined_are_the_file_and_each_fits(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], max_bytes: int, end: str
 ) -> None:
@@ -374,7 +373,6 @@ def test_append_without_a_path_goes_to_the_page_of_the_day(tmp_path: Path) -> No
 
 
 @given(st.text(alphabet="ab\r\n", max_size=12), st.text(alphabet="xy\n", max_size=8))
-@settings(max_examples=200, deadline=None)
 def test_append_keeps_what_was_there(before: str, added: str) -> None:
     result = append_text(before, added)
     assert result.startswith(before)
@@ -453,7 +451,6 @@ def test_a_hostile_edit_is_bounded_in_time(vault: Vault) -> None:
     st.text(alphabet="ab\r\n中", max_size=20), st.text(alphabet="xy", min_size=1, max_size=3),
     st.text(alphabet="ab\r\n中", max_size=20), st.text(alphabet="uv\n", max_size=6),
 )  # fmt: skip
-@settings(max_examples=200, deadline=None)
 def test_an_edit_keeps_what_stands_around_its_passage(before: str, old: str, after: str, new: str) -> None:
     result = replace_once(before + old + after, old, new)
     assert result.startswith(before)

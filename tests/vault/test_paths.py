@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.errors import NoteExists, NoteNotFound, PathError, ReMeError
@@ -348,7 +348,6 @@ ids = st.one_of(
 
 
 @given(ids, ids)
-@settings(max_examples=300, deadline=None)
 def test_two_session_ids_never_share_a_file(one: str, other: str) -> None:
     first, second = session_file_name(one), session_file_name(other)
     if one != other:
@@ -367,7 +366,6 @@ def test_a_plain_session_id_is_its_own_file_name() -> None:
 
 
 @given(st.text(max_size=200), st.integers(16, 120))
-@settings(max_examples=300, deadline=None)
 def test_a_slug_is_a_portable_file_name_within_its_bytes(text: str, max_bytes: int) -> None:
     name = slug(text, max_bytes)
     assert name
@@ -395,7 +393,6 @@ def test_a_slug_keeps_what_can_be_read(text: str, name: str) -> None:
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=500, deadline=None)
 def test_an_accepted_path_stays_below_the_root(path: str) -> None:
     try:
         names = parse_path(path)

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.errors import PathError
@@ -174,7 +174,6 @@ LINES = [
 
 
 @given(st.lists(st.sampled_from(LINES), min_size=1, max_size=8))
-@settings(max_examples=150, deadline=None)
 def test_links_are_where_a_markdown_parser_sees_text(lines: list[str]) -> None:
     markdown = pytest.importorskip("markdown_it", reason="the reference parser is not installed")
     text = "\n".join(line.replace("N", str(number)) for number, line in enumerate(lines))
@@ -247,7 +246,6 @@ def links(draw: st.DrawFn) -> FileLink:
 
 
 @given(st.lists(links(), max_size=6), st.sampled_from([" ", " text, ", "\n", "\n\n- ", "。"]))
-@settings(max_examples=150, deadline=None)
 def test_rendered_links_parse_back(given_links: list[FileLink], between: str) -> None:
     text = between.join(map(render, given_links))
     found = parse_links(text, "note.md")
