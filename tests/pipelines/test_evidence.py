@@ -51,8 +51,10 @@ def test_only_what_users_said_is_evidence() -> None:
         message("<conversation-checkpoint>\nold summary that was cut off"),
         message("<system-info>Here is a summary of your previous work</system-info>"),
         message([{"type": "text", "text": text} for text in ("<retrieved_knowledge>a", "b</retrieved_knowledge>")]),
+        message('<recalled-memory source="daily/2023-05-20/tea.md:3-3">\nThe user likes tea\n</recalled-memory>'),
+        message('<vault-file path="daily/2023-05-20/tea.md" lines="1-1 of 9">\nThe user likes tea\n</vault-file>'),
     ],
-    ids=range(10),
+    ids=range(12),
 )  # fmt: skip
 def test_what_was_injected_is_not(injected: dict) -> None:
     assert texts(injected, message("said")) == ["said"]
