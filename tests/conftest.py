@@ -11,8 +11,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # How many examples a property test tries, unless it says so itself: REME_TEST_PROFILE=long for many, as `.ci/run` does.
-settings.register_profile("short", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Both always try the same ones, so that a build says the same twice; REME_TEST_PROFILE=explore looks for new ones.
+settings.register_profile(
+    "short", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("long", settings.get_profile("short"), max_examples=300)
+settings.register_profile("explore", settings.get_profile("long"), derandomize=False)
 PROFILE = os.environ.get("REME_TEST_PROFILE", "short")
 settings.load_profile(PROFILE)
 
@@ -25,7 +29,7 @@ _HOMES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With many examples every property test is a slow one, so that ``-m slow`` runs it."""
     for item in items:
-        if PROFILE == "long" and getattr(getattr(item, "function", None), "is_hypothesis_test", False):
+        if PROFILE != "short" and getattr(getattr(item, "function", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.slow)
 
 
