@@ -24,6 +24,7 @@ from .changelog import (
     object_path,
     parse_line,
 )
+from .paths import parse_path
 from .storage import ANY, Storage, digest_of
 
 __all__ = ["Change", "History", "HistoryEntry"]
@@ -145,6 +146,11 @@ class History:
             for entry in reversed(self.entries())
             if concerns(entry.path) or (entry.kind == "moved" and concerns(entry.moved_to))
         )
+
+    def held(self, path: str, data: bytes) -> bool:
+        """Whether a change that the log tells of replaced exactly these bytes of a note."""
+        name, digest = "/".join(parse_path(path)), digest_of(data)
+        return any(entry.path == name and entry.old == digest for entry in self.entries())
 
     def old_contents(self, entries: Sequence[HistoryEntry]) -> dict[str, bytes]:
         """By id, what the files of changed and moved entries held before. NoteNotFound when one is no longer kept."""

@@ -271,7 +271,7 @@ class Vault(Files):
     async def frontmatter_delete(
         self, path: str, keys: Iterable[str], *, actor: str = "user", reason: str = ""
     ) -> NoteChange:
-        """Remove keys from a note's front matter; every other byte stays."""
+        """Remove keys from a note's front matter; all else stays. An emptied block goes too, unless it was there."""
         return await finish(self.frontmatter_delete_sync, path, keys, actor=actor, reason=reason)
 
     def frontmatter_delete_sync(
@@ -281,7 +281,12 @@ class Vault(Files):
 
         keys = [keys] if isinstance(keys, str) else list(keys)
         refuse_protected(keys, actor, path)
-        return self._edit_text(path, lambda text: delete_keys(text, keys), actor, reason)
+
+        def edit(text: str) -> str:
+            bare, empty = delete_keys(text, keys), delete_keys(text, keys, keep_block=True)
+            return empty if empty != bare and self.log.held(path, encode_exact(empty)) else bare
+
+        return self._edit_text(path, edit, actor, reason)
 
     def _edit_text(self, path: str, edit: Callable[[str], str], actor: str, reason: str) -> NoteChange:
         """Change an existing UTF-8 note by a function of its text."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 _QUOTE = -1
 _NO_PROSE = -1
+_NO_COMMENT = -1
 _MAX_CONTAINERS = 64  # deeper quotes and lists are read as text, so that hostile nesting costs no quadratic time
 _FENCE = re.compile(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
 _HEADING = re.compile(r"#{1,6}(?:[ \t\r]|$)", re.MULTILINE)
@@ -45,7 +46,8 @@ class _Scanner:
         self._fence_depth = 0
         self._paragraph = False
         self._empty_item = 0  # how deep the list item is that the line before has opened and left empty
-        self._comments = "<!--" in text
+        self._comment_depth = _NO_COMMENT  # how deep the comment with lines of its own stands that is still open
+        self._alone = False  # whether the line's text is a block of its own
         self._place = 0  # where the rest of the line starts, its column (for tabs), and the columns
         self._column = 0  # left over of a tab of which a container took a part
         self._spare = 0
@@ -61,11 +63,7 @@ class _Scanner:
                 start = _NO_PROSE
             if content != _NO_PROSE:
                 start = content if start == _NO_PROSE else start
-                if self._comments and text.find("<!--", content, end) >= 0:
-                    line = self._block_with_comments(start, content, end)
-                    start = _NO_PROSE
-                    continue
-                if text.startswith(("|", "#"), content):
+                if self._alone or text.startswith(("|", "#"), content):
                     # The rows of a table and headings are blocks of their own: a code span does not cross them.
                     self._block(start, end)
                     start = _NO_PROSE
@@ -80,37 +78,21 @@ class _Scanner:
 
     # --- Inside a block ---------------------------------------------------------------------------------------
 
-    def _block_with_comments(self, start: int, content: int, end: int) -> int:
-        """Take the block up to ``end`` and the comments that begin on its last line; where the next line starts."""
-        while (opened := self._block(start, end, comments=True)) is not None:
-            close = self._text.find("-->", opened + 2)
-            if close < 0:
-                line = self._text.rfind("\n", 0, opened) + 1
-                if not self._text[line:opened].strip():
-                    return len(self._text)  # an HTML block without an end reaches to the end of the text
-                self._comments = False
-                self._block(opened + 4, end)
-                break
-            start = close + 3
-            end = self._line_end(start)
-        if self._text.startswith("<!--", content) and not self._text[self._text.rfind("-->", 0, end) + 3 : end].strip():
-            self._paragraph = False  # a comment with lines of its own is a block, and a paragraph ends before it
-        return end + 1
-
-    def _block(self, start: int, end: int, comments: bool = False) -> int | None:
-        """Add the prose of one block; the offset of a comment that is still open at its end, or None."""
+    def _block(self, start: int, end: int) -> None:
+        """Add the prose of one block: what is outside of its code spans and of the comments that end in it."""
         text = self._text
         runs: dict[int, Iterator[int]] = {}
         closers: dict[int, int] = {}
+        comments = True
         last = place = start
         while found := _MARKUP.search(text, place, end):
             mark, opened, place = found.group(), found.start(), found.end()
             if mark == "<!--" and comments:
-                self._spans.append((last, opened))
                 close = text.find("-->", opened + 2, end)
-                if close < 0:
-                    return opened
-                last = place = close + 3
+                comments = close >= 0  # without an end in the block it is text, and so are all that follow
+                if comments:
+                    self._spans.append((last, opened))
+                    last = place = close + 3
             elif mark[0] == "`":
                 runs = runs or _runs_by_length(text, start, end)
                 size = len(mark)
@@ -122,13 +104,12 @@ class _Scanner:
                     self._spans.append((last, opened))
                     last = place = closer + size
         self._spans.append((last, end))
-        return None
 
     # --- The blocks of a line ---------------------------------------------------------------------------------
 
     def _line(self, line: int, end: int) -> tuple[int, bool]:
         """Where the line's running text starts (or ``_NO_PROSE``), and whether a new block begins with it."""
-        self._place, self._column, self._spare = line, 0, 0
+        self._place, self._column, self._spare, self._alone = line, 0, 0, False
         matched = self._matching_containers(end)
         indent, content = self._indent(end)
         blank = not self._text[content:end].strip()
@@ -138,6 +119,10 @@ class _Scanner:
                 self._close_fence(indent, content, end)
                 return _NO_PROSE, False
             self._fence = ""
+        if self._comment_depth != _NO_COMMENT:
+            if matched >= self._comment_depth:
+                return self._end_of_comment(content, end), True
+            self._comment_depth = _NO_COMMENT
         if blank:
             # An item may begin with one empty line, not with two.
             del self._containers[empty_item - 1 if 0 < empty_item <= matched else matched :]
@@ -182,6 +167,10 @@ class _Scanner:
                 self._fence_depth = len(self._containers)
                 self._paragraph = False
                 return _NO_PROSE, True
+            elif text.startswith("<!--", content):
+                self._comment_depth = len(self._containers)
+                self._paragraph = False
+                return self._end_of_comment(content + 2, end), True
             elif (self._paragraph and _UNDERLINE.match(text, content, end)) or _RULE.match(text, content, end):
                 self._paragraph = False
                 return _NO_PROSE, True
@@ -198,6 +187,15 @@ class _Scanner:
                 return content, begins_block
             begins_block = True
             self._paragraph = False
+
+    def _end_of_comment(self, place: int, end: int) -> int:
+        """Where the text behind the comment begins if it ends on this line; that text is a block of its own."""
+        close = self._text.find("-->", place, end)
+        if close < 0:
+            return _NO_PROSE
+        self._comment_depth = _NO_COMMENT
+        self._alone = True
+        return close + 3
 
     def _is_plain(self, content: int, end: int) -> bool:
         """Whether nothing but a paragraph's text begins here."""

@@ -46,25 +46,32 @@ def set_keys(text: str, changes: Mapping[str, Any]) -> str:
     raise FrontMatterError(f"{names} cannot be written so that it reads back the same; nothing was changed")
 
 
-def delete_keys(text: str, keys: Iterable[str]) -> str:
+def delete_keys(text: str, keys: Iterable[str], *, keep_block: bool = False) -> str:
     """Return the note without these keys, each time they stand there; unknown keys are ignored.
 
-    An empty block is left when no key remains. Raises :class:`FrontMatterError` when the block cannot be read.
+    A block of which nothing remains goes with its last key unless ``keep_block`` is set. Raises
+    :class:`FrontMatterError` when the block cannot be read.
     """
     fences, block = _readable(text)
     gone = {_key_text(key) for key in keys} & block.data.keys()
     if fences is None or not gone:
         return text
+    source = text[fences.start : fences.end]
     if block.flow:
         result = _with_flow_keys(text, fences, {}, tuple(gone))
     else:
-        source = text[fences.start : fences.end]
         for entry in reversed(block.entries):
             if entry.key in gone:
                 start, end = _lines_of(source, entry)
                 source = source[:start] + source[end:]
         result = text[: fences.start] + source + text[fences.end :]
-    if not _reads_as(result, text, {key: value for key, value in block.data.items() if key not in gone}):
+    rest = {key: value for key, value in block.data.items() if key not in gone}
+    if not (keep_block or block.flow or source):
+        mark = "\ufeff" if text.startswith("\ufeff") else ""
+        without_block = mark + text[fences.body :]
+        if not _begins_with_block(without_block):
+            return without_block
+    if not _reads_as(result, text, rest):
         names = ", ".join(sorted(gone))
         raise FrontMatterError(f"{names} cannot be deleted without changing another key; nothing was changed")
     return result
@@ -88,6 +95,14 @@ def _readable(text: str) -> tuple[Fences | None, Block]:
         line = 2 + source.count("\n", 0, block.error_offset)
         raise FrontMatterError(_REFUSED.format(f"line {line}: {block.error}"))
     return (fences, block) if block.is_mapping else (None, Block())
+
+
+def _begins_with_block(text: str) -> bool:
+    fences = find_fences(text)
+    if fences is None:
+        return False
+    block = read_block(text[fences.start : fences.end])
+    return block.is_mapping or block.error is not None
 
 
 def _with_new_block(text: str, wanted: Mapping[str, Any], careful: bool) -> str:

@@ -114,6 +114,25 @@ def test_no_change_is_no_change() -> None:
     assert delete_keys("no block", ["a"]) == "no block"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("---\na: 1\n---\nbody", "body"),
+        ("\ufeff---\r\na: 1\r\n---\r\nbody\r\n", "\ufeffbody\r\n"),
+        ("---\na: 1\n---", ""),
+        ("---\na:\n  - 1\n...\n\nbody", "\nbody"),
+        ("---\n# mine\na: 1\n---\nbody", "---\n# mine\n---\nbody"),
+        ("---\na: 1\n\n---\nbody", "---\n\n---\nbody"),
+        ("---\na: 1\n---\n---\nb: 2\n---\n", "---\n---\n---\nb: 2\n---\n"),
+        ("---\na: 1\n---\n---\nb: [\n---\n", "---\n---\n---\nb: [\n---\n"),
+        ("---\na: 1\n---\n---\ntext\n---\n", "---\ntext\n---\n"),
+    ],
+)
+def test_a_block_goes_with_its_last_line(text: str, expected: str) -> None:
+    assert delete_keys(text, ["a"]) == expected
+    assert parse(expected).body == parse(text).body
+
+
 TRICKY_TEXTS = [
     *(
         "no",

@@ -1,10 +1,12 @@
 """Front matter on a real vault: beside python-frontmatter, and every note changed and changed back."""
 
+from pathlib import Path
 from typing import Any
 
 import frontmatter
 import pytest
 
+from agentscope_reme.vault import Vault
 from agentscope_reme.vault.frontmatter import TEXT_KEYS, delete_keys, parse, set_keys
 
 from .real_vault import real_notes
@@ -42,9 +44,21 @@ def test_setting_a_new_key_and_deleting_it_gives_the_same_bytes() -> None:
     for path, text in real_notes():
         changed = set_keys(text, {"reviewed": "no"})
         assert parse(changed).front.data == {**parse(text).front.data, "reviewed": "no"}, path
-        back = delete_keys(changed, ["reviewed"])
-        # Deleting takes the lines of the key; the block of a note that had none stays, empty.
-        assert back == (text if parse(text).raw is not None else f"---\n---\n{text}"), path
+        # A block that was there and empty is told from one made for the key by the vault's history alone.
+        assert delete_keys(changed, ["reviewed"], keep_block=text.startswith("---\n---\n")) == text, path
+
+
+def test_the_vault_sets_and_deletes_a_key_of_every_note_and_the_bytes_are_the_same(tmp_path: Path) -> None:
+    notes = [(path, text) for path, text in real_notes() if not parse(text).front.data]
+    vault = Vault(tmp_path)
+    for path, text in notes:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(text.encode())
+    assert sum(text.startswith("---\n---\n") for _, text in notes) > 5
+    for path, text in notes:
+        vault.frontmatter_update_sync(path, {"reviewed": "no"})
+        vault.frontmatter_delete_sync(path, ["reviewed"])
+        assert (tmp_path / path).read_bytes() == text.encode(), path
 
 
 def test_changing_a_key_that_is_there_changes_its_lines_alone() -> None:
