@@ -1,15 +1,13 @@
 """The functional interface to working memory, for agents that are not ``ReActAgent``.
 
-Functions on lists of messages; none of them changes what it was given. Background summaries are here as well.
+Functions on lists of messages; none of them changes what it was given.
 """
 
-import asyncio
-import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import ReMeError
-from .models import Failed, Response
+from .models import Failed
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
@@ -21,15 +19,12 @@ if TYPE_CHECKING:
     from .memory.tool_result import ToolResultCompactor
     from .vault import Vault
 
-logger = logging.getLogger(__name__)
-
 
 class WorkingMemoryAPI:
     """What :class:`~agentscope_reme.ReMe` offers beside hooks; a part of it, not used alone."""
 
     config: "ReMeConfig"
     budget: "TokenBudget"
-    _tasks: "set[asyncio.Task[Any]]"
     _functional_session: str
 
     if TYPE_CHECKING:
@@ -40,7 +35,6 @@ class WorkingMemoryAPI:
         def compaction(self) -> "Compaction": ...
         @property
         def tool_results(self) -> "ToolResultCompactor": ...
-        async def _write_card(self, messages: Sequence[dict[str, Any]], session_id: str) -> Response: ...
 
     # --- context ----------------------------------------------------------------------------------------------------
 
@@ -212,48 +206,3 @@ class WorkingMemoryAPI:
         if summary:
             memory.set_summary(without_envelope(summary), SummaryNote(generator="caller"))
         return memory
-
-    # --- summaries in the background --------------------------------------------------------------------------------
-
-    async def summary_memory(self, messages: "Sequence[Msg]", session_id: str = "") -> str:
-        """Write what is worth keeping of these messages into the day's card; return its path, "" when nothing is."""
-        response = await self._write_card([_plain(message) for message in messages], session_id)
-        return str(response.metadata.get("path") or "") if response.success else ""
-
-    def add_async_summary_task(self, messages: "Sequence[Msg]", session_id: str = "", **_: Any) -> None:
-        """Do :meth:`summary_memory` in the background, on a copy of the messages as they are now."""
-        self._background(self._write_card([_plain(message) for message in messages], session_id))
-
-    async def await_summary_tasks(self, timeout: float | None = None) -> str:  # noqa: ASYNC109 (the seeds' name)
-        """Wait for background summaries; return one line for each. What is not done in ``timeout`` seconds goes on."""
-        tasks = self._tasks_here()
-        if not tasks:
-            return ""
-        done, waiting = await asyncio.wait(tasks, timeout=timeout)
-        lines = []
-        for task in done:
-            error = task.exception() if not task.cancelled() else None
-            result = None if task.cancelled() or error else task.result()
-            lines.append(f"failed: {error}" if error else str(getattr(result, "answer", "") or "done"))
-        return "\n".join([*lines, *(["still running"] * len(waiting))])
-
-    def _tasks_here(self) -> "list[asyncio.Task[Any]]":
-        """The tasks of the running loop; those of a loop that is gone will not end any more."""
-        loop = asyncio.get_running_loop()
-        return [task for task in self._tasks if task.get_loop() is loop]
-
-    def _background(self, work: "Coroutine[Any, Any, Any]") -> None:
-        task = asyncio.get_running_loop().create_task(work, name="agentscope-reme-card")
-        self._tasks.add(task)
-        task.add_done_callback(self._finished)
-
-    def _finished(self, task: "asyncio.Task[Any]") -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()):
-            logger.warning("A card could not be written (%s); the messages are in the journal.", error)
-
-
-def _plain(message: "Msg") -> dict[str, Any]:
-    from copy import deepcopy
-
-    return {**deepcopy(message.to_dict()), "marks": []}

@@ -34,7 +34,9 @@ RANK = {
     "jobs": 5,
     "facade": 5,  # the functional interface to working memory: a part of ReMe, in a module of its own
     "forgetting": 5,  # crosses vault, index and journals: a part of ReMe, in a module of its own
+    "knowledge": 5,  # growing the vault from conversations: a part of ReMe, in a module of its own
     "attachment": 6,  # how an agent gets its memory, tools and hook
+    "agents": 6,  # serving agents: a part of ReMe, in a module of its own
     "reme": 7,
     "service": 8,
 }
@@ -50,7 +52,7 @@ AGENTSCOPE_ANYWHERE = (
     "service/demo.py",
     "service/offline_model.py",
 )
-AGENTSCOPE_IN_FUNCTIONS = ("attachment.py", "reme.py", "facade.py")
+AGENTSCOPE_IN_FUNCTIONS = ("agents.py", "attachment.py", "reme.py", "facade.py", "knowledge.py")
 
 BANNED_NAMES = {"util", "utils", "helper", "helpers", "manager", "managers", "common", "misc"}
 LONGEST_MODULE = 400

@@ -1,0 +1,140 @@
+"""Plugging a :class:`~agentscope_reme.ReMe` into agents: their working memories, tools and hooks."""
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weakref import WeakKeyDictionary, WeakSet
+
+    from .config import ReMeConfig
+    from .memory.in_memory import ReMeInMemoryMemory
+    from .memory.tokens import TokenBudget
+    from .memory.tool_result import ToolResultCompactor
+    from .vault import Vault
+
+logger = logging.getLogger(__name__)
+
+
+class Agents:
+    """What lets a :class:`~agentscope_reme.ReMe` serve agents; a part of it, not used alone."""
+
+    config: "ReMeConfig"
+    budget: "TokenBudget"
+    _vault: "Vault | None"
+    _memories: "WeakSet[Any]"
+    _stand_ins: "WeakKeyDictionary[Any, Any]"
+    _warned: "WeakKeyDictionary[Any, set[str]]"
+
+    if TYPE_CHECKING:
+
+        @property
+        def vault(self) -> "Vault": ...
+        @property
+        def tool_results(self) -> "ToolResultCompactor": ...
+        def _open(self) -> None: ...
+
+    def get_in_memory_memory(
+        self,
+        session_id: str | None = None,
+        *,
+        max_input_length: int | None = None,
+        compact_ratio: float | None = None,
+    ) -> "ReMeInMemoryMemory":
+        """Return a new working memory over this vault.
+
+        Args:
+            session_id: Names the conversation's journal; a new random one by default.
+            max_input_length: Window of this agent's model, in tokens, where it differs.
+            compact_ratio: Share of it at which compaction starts, where it differs.
+        """
+        from .memory.in_memory import ReMeInMemoryMemory
+
+        memory = ReMeInMemoryMemory(
+            self.vault,
+            session_id=session_id,
+            config=self.config,
+            budget=self.budget,
+            max_input_length=max_input_length,
+            compact_ratio=compact_ratio,
+        )
+        self.adopt(memory)
+        return memory
+
+    def attach(
+        self,
+        agent: Any,
+        session_id: str | None = None,
+        *,
+        tools: Sequence[str] = ("memory_search", "read", "edit", "write"),
+        prefix: str = "",
+        max_input_length: int | None = None,
+        compact_ratio: float | None = None,
+    ) -> "ReMeInMemoryMemory | Any":
+        """Give an agent this memory: working memory, tools and hook. Doing it again changes nothing.
+
+        A stock ``InMemoryMemory`` is replaced and its messages stay, object for object. Any other memory is kept: the
+        hook then does what that memory allows and says once what it cannot.
+
+        Args:
+            agent: A ``ReActAgent`` or another agent with ``pre_reasoning`` hooks.
+            session_id: Names the conversation's journal.
+            tools: Which memory tools the agent gets.
+            prefix: Put before the tools' names, where the agent has tools of these names already.
+            max_input_length: Window of this agent's model, where it differs.
+            compact_ratio: Share of it at which compaction starts, where it differs.
+
+        Returns:
+            The agent's memory.
+
+        Raises:
+            ConfigError: The agent has no such hooks, or its memory is another session's or another vault's. Nothing was
+                changed.
+            ValueError: The agent has tools of these names that are not ours. Nothing was changed.
+        """
+        from .attachment import attach
+
+        self._open()
+        return attach(
+            self,  # type: ignore[arg-type]
+            agent,
+            session_id,
+            tools=tools,
+            prefix=prefix,
+            max_input_length=max_input_length,
+            compact_ratio=compact_ratio,
+        )
+
+    def adopt(self, memory: Any) -> None:
+        """Give a memory that was made by hand this one's vault, settings and counter, where it has none yet."""
+        if memory.vault is None:
+            memory.vault, memory.config, memory.budget = self.vault, self.config, self.budget
+        memory.tool_results = memory.tool_results or self.tool_results
+        memory.siblings = self._memories
+        self._memories.add(memory)
+
+    def shares_vault(self, memory: Any) -> bool:
+        """Say whether a memory has no vault yet, or lies in this one."""
+        return memory.vault is None or memory.vault.root == (self._vault or self.vault).root
+
+    def known_stand_in(self, memory: Any) -> Any:
+        """Return the stand-in of a memory that is not ours, if it has one."""
+        return self._stand_ins.get(memory)
+
+    def stand_in(self, memory: Any, session_id: str | None = None) -> Any:
+        """Return the working memory that stands in for one that is not ours; the same for the same memory."""
+        from .hooks.foreign import StandIn
+
+        known = self._stand_ins.get(memory)
+        if known is None:
+            known = StandIn(self.vault, session_id=session_id, config=self.config, budget=self.budget)
+            self._stand_ins[memory] = known
+            self._memories.add(known)
+        return known
+
+    def warn_once(self, owner: Any, text: str | None) -> None:
+        """Log a warning about an agent, the first time it is said."""
+        said = self._warned.setdefault(owner, set())
+        if text and text not in said:
+            said.add(text)
+            logger.warning("%s: %s", getattr(owner, "name", type(owner).__name__), text)
