@@ -36,9 +36,9 @@ RANK = {
     "forgetting": 5,  # crosses vault, index and journals: a part of ReMe, in a module of its own
     "knowledge": 5,  # growing the vault from conversations: a part of ReMe, in a module of its own
     "attachment": 6,  # how an agent gets its memory, tools and hook
-    "agents": 6,  # serving agents: a part of ReMe, in a module of its own
-    "reme": 7,
-    "service": 8,
+    "agents": 7,  # serving agents: a part of ReMe, in a module of its own
+    "reme": 8,
+    "service": 9,
 }
 
 # Where AgentScope may be imported. `reme.py` only inside functions: importing the facade must not import AgentScope.
