@@ -24,6 +24,7 @@ RANK = {
     "models": 0,
     "config": 0,
     "prompts": 0,
+    "quoting": 0,
     "vault": 1,
     "index": 2,
     "memory": 3,

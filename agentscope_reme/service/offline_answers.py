@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..toolkit.quoting import FILE, RECALLED
+from ..quoting import FILE, RECALLED
 
 NOTICE = {
     "en": "I am the offline model: a small program, not a language model. I note, search, quote and run tools.",

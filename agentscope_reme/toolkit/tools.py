@@ -18,9 +18,9 @@ from agentscope.tool import ToolResponse
 
 from ..errors import NoteError, NoteExists, ReMeError
 from ..memory.tool_result import current_window
+from ..quoting import attribute, defused, page_text, search_text
 from ..vault.layout import DIALOG
 from .journal_page import turns_text
-from .quoting import attribute, defused, page_text, search_text
 
 if TYPE_CHECKING:
     from ..models import NoteChange, NotePage

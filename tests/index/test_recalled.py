@@ -12,7 +12,7 @@ from agentscope_reme.index.reading import read_entries
 from agentscope_reme.index.recalled import quotes_vault, statement_digest
 from agentscope_reme.index.tokenizer import Tokenizer
 from agentscope_reme.models import NotePage, SearchHit, SearchResult
-from agentscope_reme.toolkit.quoting import page_text, search_text
+from agentscope_reme.quoting import page_text, search_text
 
 JOURNAL = "session/dialog/s1.jsonl"
 

@@ -4,8 +4,8 @@ import pytest
 
 from agentscope_reme.index.tokenizer import Tokenizer
 from agentscope_reme.models import NotePage, SearchHit, SearchResult
+from agentscope_reme.quoting import page_text, search_text
 from agentscope_reme.service import offline_answers as answers
-from agentscope_reme.toolkit.quoting import page_text, search_text
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from agentscope.tool import Toolkit, ToolResponse
 
 from agentscope_reme import ReMe, register_memory_tools
 from agentscope_reme.models import SearchHit, SearchResult
+from agentscope_reme.quoting import search_text
 from agentscope_reme.service.offline_model import OfflineModel
-from agentscope_reme.toolkit.quoting import search_text
 from tests.support.chat_rules import request_faults
 
 FACT = "Change of plan: in the end we booked Brückner, 3,950 euros."

@@ -2,7 +2,7 @@
 
 import re
 
-from ..models import NotePage, SearchResult
+from .models import NotePage, SearchResult
 
 RECALLED, FILE = "recalled-memory", "vault-file"
 MOST_LINKS = 10
