@@ -169,6 +169,16 @@ class SearchResult:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeHit:
+    """A long-term note of ``digest/`` by what it says of itself. ``score`` as in :class:`SearchHit`."""
+
+    path: str
+    name: str
+    description: str = ""
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class IndexReport:
     """What one pass of the index over the vault did; partial failure is a state, not a log line."""
 

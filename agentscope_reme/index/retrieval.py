@@ -111,6 +111,25 @@ class Retriever:
             status, note = "weak", "the hits share few words with the query and are probably not about it"
         return SearchResult(status, hits, note, request.query, round(ranked.evidence, 4)), reader.stale
 
+    def files(self, request: Request, today: date) -> list[tuple[str, float]]:
+        """At least ``limit`` files that answer, if there are so many, each with the score of its best unit."""
+        from .ranking import rank
+
+        corpus = self._store.corpus
+        query = self._tokenizer.query(request.query[:LONGEST_QUERY], today)
+        if not corpus.units.count or not (query.terms or query.dates):
+            return []
+        context = self._context(query, request, today)
+        want = max(200, 8 * request.limit)
+        while True:
+            ranked = rank(corpus, query, context, self._weights, want)
+            best: dict[str, float] = {}
+            for slot, score in zip(ranked.slots.tolist(), ranked.scores.tolist(), strict=True):
+                best.setdefault(corpus.path_of(slot), score)
+            if len(best) >= request.limit or len(ranked.slots) < want:
+                return list(best.items()) if ranked.evidence > 0 or ranked.dated else []
+            want *= 4  # a few long notes fill all places
+
     def _in_order(self, groups: Sequence[Group], preferred: frozenset[int]) -> list[Group]:
         files = self._store.corpus.files
         return sorted(groups, key=lambda g: (-g.score, files[g.path].id not in preferred, g.path, g.first))

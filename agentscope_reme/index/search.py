@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ReMeError, StateError
-from ..models import IndexReport, SearchResult
+from ..models import IndexReport, NodeHit, SearchResult
 
 if TYPE_CHECKING:
     from ..config import ReMeConfig
@@ -92,6 +92,15 @@ class Index:
             note = f"{behind}; {result.note}" if result.note else behind
             return SearchResult("stale", result.hits, note, query, result.evidence)
         return result
+
+    async def node_search(self, query: str, limit: int = 10) -> list[NodeHit]:
+        """Notes of ``digest/`` that answer ``query``, best first, with name and description and without text.
+
+        Only digest notes are ranked. An empty list means that none shares a content word with the query.
+        """
+        self._must_be_open()
+        await self._wait_until_current()
+        return await asyncio.to_thread(self._find_nodes, query, limit)
 
     async def sync(self) -> IndexReport:
         """Look at every file now and take in what has changed."""
@@ -304,6 +313,14 @@ class Index:
                 break
             opened.sync.check(sorted(changed))
         return result
+
+    def _find_nodes(self, query: str, limit: int) -> list[NodeHit]:
+        from .nodes import find_nodes
+
+        opened = self._opened()
+        self._drain()
+        with opened.store.lock:
+            return find_nodes(opened.retriever, opened.store.corpus, query, limit, self._clock().date())
 
 
 class _Opened:
