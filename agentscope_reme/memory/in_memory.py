@@ -24,7 +24,8 @@ from .lock import LoopLock
 from .marks import mark_list, plain_mark
 from .state import SummaryNote
 from .tokens import TokenBudget
-from .window import repaired
+from .tombstones import Tombstones
+from .view import View
 
 if TYPE_CHECKING:
     from ..vault import Vault
@@ -72,11 +73,10 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self.budget = budget or TokenBudget(media_tokens=self.config.media_tokens)
         self._own_window = max_input_length
         self._own_ratio = compact_ratio
-        # Ids of messages that compaction took out, oldest first: a message that is broadcast again does not come back.
-        self._tombstones: dict[str, None] = {}
+        self._tombstones = Tombstones()
         self._note = SummaryNote()
         self._envelope: Msg | None = None
-        self._shown: tuple[list[Entry], int, list[Msg]] | None = None
+        self._view = View()
         # Counts changes of content that are not additions, for whoever works on a snapshot.
         self.generation = 0
         self.fixed_tokens = 0
@@ -93,7 +93,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
         copied = type(self).__new__(type(self))
         memo[id(self)] = copied
         shared = {"vault", "config", "budget", "_journal", "tool_results", "siblings"}
-        fresh = {"lock": LoopLock(), "_ledger": Ledger(), "_shown": None, "_envelope": None, "breaker": Breaker()}
+        fresh = {"lock": LoopLock(), "_ledger": Ledger(), "_view": View(), "_envelope": None, "breaker": Breaker()}
         for name, value in self.__dict__.items():
             copied.__dict__[name] = fresh[name] if name in fresh else value if name in shared else deepcopy(value, memo)
         self.siblings.add(copied)
@@ -183,7 +183,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
             if not ledger.drop_last(self._content):
                 break
             self.generation += 1
-            self._shown = None
+            self._view.forget()
         if any(ledger.marks.get(one) for one in wanted):
             self.content = [entry for entry in self._content if set(wanted).isdisjoint(entry[1])]
         return before - len(self._content)
@@ -212,7 +212,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
         changed = await super().update_messages_mark(new_mark, old_mark, msg_ids)
         # Also after none: replacing a mark by one that is there already is not counted, and takes the old one away.
         self._ledger.rebuild(self._content)
-        self._shown = None
+        self._view.forget()
         return changed
 
     async def mark_messages_compressed(self, messages: Sequence[Msg]) -> int:
@@ -251,25 +251,10 @@ class ReMeInMemoryMemory(InMemoryMemory):
         hidden = {exclude_mark} - {None, COMPRESSED}
         if self._compressed_summary:
             hidden.add(COMPRESSED)
-        messages = self._visible(mark, hidden)
+        messages = self._view.visible(self._content, self.ledger, mark, hidden)
         if prepend_summary and self._compressed_summary.strip():
             return [self.envelope(), *messages]
         return messages
-
-    def _visible(self, mark: str | None, hidden: set[str | None]) -> list[Msg]:
-        ledger = self.ledger
-        if mark is None and not any(ledger.marks.get(one) for one in hidden if one):
-            if ledger.sound:
-                return [message for message, _ in self._content]
-            if self._shown is None or self._shown[0] is not self._content or self._shown[1] != len(self._content):
-                self._shown = (self._content, len(self._content), repaired([message for message, _ in self._content]))
-            return list(self._shown[2])
-        chosen = [
-            message
-            for message, marks in self._content
-            if (mark is None or mark in marks) and not any(one in marks for one in hidden)
-        ]
-        return chosen if mark is not None else repaired(chosen)
 
     def envelope(self) -> Msg:
         """The message in which the checkpoint reaches the model; the same id and bytes until the checkpoint changes."""
@@ -293,9 +278,9 @@ class ReMeInMemoryMemory(InMemoryMemory):
         """Replace the checkpoint; "" removes it. Messages stay as they are."""
         self.set_summary(without_envelope(summary), _note_of_caller(summary))
 
-    async def left_messages(self) -> list[Msg]:
-        """Return the journalled messages, whole, each once and as it was last, in the order they left."""
-        return await left_messages(self.journal) if self.journal is not None else []
+    async def left_messages(self, ids: Sequence[str] | None = None) -> list[Msg]:
+        """Return the journalled messages, or those with these ids: whole, as they were last, in the order they left."""
+        return await left_messages(self.journal, ids) if self.journal is not None else []
 
     # --- tokens ---------------------------------------------------------------------------------------------------
 
@@ -341,15 +326,13 @@ class ReMeInMemoryMemory(InMemoryMemory):
         gone = {id(message) for message, _ in entries}
         if tombstones:
             for message, _ in entries:
-                self._tombstones.pop(message.id, None)
-                self._tombstones[message.id] = None
-            while len(self._tombstones) > self.config.tombstones:
-                self._tombstones.pop(next(iter(self._tombstones)))
+                self._tombstones.add(message.id)
+            self._tombstones.bound(self.config.tombstones)
         self.content = [entry for entry in self._content if id(entry[0]) not in gone]
 
     def forget_view(self) -> None:
         """Drop the repaired view, after messages were changed in place."""
-        self._shown = None
+        self._view.forget()
 
     def set_summary(self, summary: str, note: SummaryNote) -> None:
         """Replace the checkpoint and what is known about it, in one step."""
@@ -372,7 +355,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
     def state_dict(self) -> dict[str, Any]:
         """Return the memory as strict JSON values that share nothing with it."""
         converted: list[str] = []
-        result = saved_state.dump(super().state_dict(), self.session_id, self._tombstones, self._note, converted)
+        result = saved_state.dump(super().state_dict(), self.session_id, self._tombstones.text(), self._note, converted)
         if converted:
             logger.info("Saved as JSON with changed values: %s", "; ".join(converted[:20]))
         return result
@@ -386,7 +369,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
         loaded = saved_state.read(state_dict)
         self.content = loaded.content
         self.session_id = loaded.session_id or self.session_id
-        self._tombstones = dict.fromkeys(loaded.tombstones)
+        self._tombstones = loaded.tombstones
         self.set_summary(without_envelope(loaded.summary), loaded.note)
         self.breaker = Breaker()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..errors import StateError
@@ -15,14 +16,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-async def left_messages(journal: "Journal") -> "list[Msg]":
+async def left_messages(journal: "Journal", ids: Iterable[str] | None = None) -> "list[Msg]":
     """Return the journalled messages, whole, each once and as it was last, in the order they left.
 
-    A line that is no message is passed over and logged.
+    Only those with these ``ids``, where they are given. A line that is no message is passed over and logged.
     """
-    lines = {line.id: line for line in await asyncio.to_thread(journal.read, expand=True)}
+    if ids is None:
+        lines = list({line.id: line for line in await asyncio.to_thread(journal.read, expand=True)}.values())
+    else:
+        lines = await asyncio.to_thread(journal.find, list(ids), expand=True)
     messages = []
-    for line in lines.values():
+    for line in lines:
         try:
             messages.append(message_of(line.msg, f"{journal.path} line {line.line}"))
         except StateError as error:

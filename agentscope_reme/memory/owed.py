@@ -54,8 +54,7 @@ async def owed_to(memory: "ReMeInMemoryMemory") -> Owed | None:
     note = memory.summary_note
     if not note.owed:
         return None
-    wanted = {str(name) for name in note.owed}
-    messages = tuple(message for message in await memory.left_messages() if message.id in wanted)
+    messages = tuple(await memory.left_messages([str(name) for name in note.owed]))
     told = "\n".join(filter(None, map(rendered, messages)))
     tokens = await memory.budget.text(told)
     if not told or tokens > MOST_WINDOWS * memory.max_input_length:

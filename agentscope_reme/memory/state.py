@@ -7,12 +7,13 @@ again, marks that nobody knows are kept. What has the wrong type raises one
 :class:`~agentscope_reme.errors.StateError` that names the key, before anything is changed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StateError
+from .tombstones import Tombstones
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
@@ -46,14 +47,14 @@ class SavedMemory:
     content: list[tuple["Msg", list[str]]] = field(default_factory=list)
     summary: str = ""
     session_id: str | None = None
-    tombstones: list[str] = field(default_factory=list)
+    tombstones: Tombstones = field(default_factory=Tombstones)
     note: SummaryNote = field(default_factory=SummaryNote)
 
 
 def dump(
     stock: Mapping[str, Any],
     session_id: str,
-    tombstones: Iterable[str],
+    tombstones: str,
     note: SummaryNote,
     converted: list[str],
 ) -> dict[str, Any]:
@@ -62,7 +63,7 @@ def dump(
     Args:
         stock: The state as the stock class gives it.
         session_id: Names the journal.
-        tombstones: Ids of messages that left.
+        tombstones: Which messages left, as :meth:`Tombstones.text` gives them.
         note: About the checkpoint.
         converted: Receives what had to be changed to become JSON.
     """
@@ -71,7 +72,7 @@ def dump(
     own = {
         "version": SCHEMA_VERSION,
         "session_id": session_id,
-        "tombstones": list(tombstones),
+        "tombstones": tombstones,
         "summary": asdict(note),
     }
     result: dict[str, Any] = to_jsonable({**stock, "reme": own}, converted)
@@ -83,16 +84,26 @@ def read(state: Any) -> SavedMemory:
     if not isinstance(state, dict):
         raise StateError(f"a memory state is an object, not {type(state).__name__}; nothing was loaded")
     own = _typed("reme", state.get("reme"), dict) or {}
-    tombstones = _typed("reme.tombstones", own.get("tombstones"), (list, tuple)) or []
-    for i, name in enumerate(tombstones):
-        _typed(f"reme.tombstones[{i}]", name, str, missing=False)
     return SavedMemory(
         [_entry(item, f"content[{i}]") for i, item in enumerate(_typed("content", state.get("content"), _LIST) or [])],
         _typed("_compressed_summary", state.get("_compressed_summary"), str) or "",
         _typed("reme.session_id", own.get("session_id"), str) or None,
-        list(tombstones),
+        _tombstones(own.get("tombstones")),
         _note(_typed("reme.summary", own.get("summary"), dict) or {}),
     )
+
+
+def _tombstones(saved: Any) -> Tombstones:
+    """Those of a state: one text, or a list of ids."""
+    if isinstance(saved, str):
+        try:
+            return Tombstones.of(saved)
+        except ValueError as error:
+            raise StateError(f"reme.tombstones: not what was saved ({error}); nothing was loaded") from error
+    ids = _typed("reme.tombstones", saved, _LIST) or []
+    for i, name in enumerate(ids):
+        _typed(f"reme.tombstones[{i}]", name, str, missing=False)
+    return Tombstones(ids)
 
 
 def _note(saved: Mapping[str, Any]) -> SummaryNote:

@@ -18,6 +18,7 @@ from ..errors import NoteNotFound
 from .jsonable import dumps, to_jsonable
 from .layout import DIALOG, session_file_name
 from .pointers import StoredResult, pointers_in, put_back, store_result, take_out
+from .seen import Seen, seen_key
 from .storage import Storage
 
 __all__ = ["Journal", "JournalLine", "JournalRecord", "StoredResult", "pointers_in", "store_result"]
@@ -54,20 +55,24 @@ class JournalLine:
 
 @dataclass(slots=True)
 class _Known:
-    """What has been seen of the file, up to the end of its last whole line at ``offset``."""
+    """What has been seen of the file, up to the end of its last whole line at ``offset``.
+
+    Sixteen bytes a line: a process that folds a conversation for weeks does not grow with it.
+    """
 
     file: tuple[int, int] = (0, 0)
     offset: int = 0
     lines: int = 0
     seq: int = 0
     bad: int = 0
-    digests: dict[str, set[bytes]] = field(default_factory=dict)
+    seen: Seen = field(default_factory=Seen)
     count: int = 0
     rest: int = 0  # bytes after the last whole line
     loose: JournalLine | None = None  # what they say, if they are a line that lacks its end
 
     def learn(self, raw: bytes) -> None:
         """Take a whole line."""
+        begins = self.offset
         self.offset += len(raw)
         self.lines += 1
         line = _parse(raw, self.lines)
@@ -76,7 +81,7 @@ class _Known:
             return
         self.count += 1
         self.seq = max(self.seq, line.seq)
-        self.digests.setdefault(line.id, set()).add(_digest(line.msg))
+        self.seen.add(seen_key(line.id, _digest(line.msg)), begins)
 
 
 class Journal:
@@ -138,7 +143,7 @@ class Journal:
             message = take_out(to_jsonable(record.msg), keep)
             digest = _digest(message)
             name = str(message.get("id") or f"sha-{digest.hex()}")
-            if digest in self._known.digests.get(name, ()) or (name, digest) in pending:
+            if (name, digest) in pending or self._holds(name, digest):
                 continue
             pending.add((name, digest))
             line = {
@@ -151,6 +156,15 @@ class Journal:
             }
             lines.append(dumps(line).encode("utf-8") + b"\n")
         return lines
+
+    def _holds(self, name: str, digest: bytes) -> bool:
+        """Whether a line has this very message; the line is asked, so that no chance match can lose one."""
+        offset = self._known.seen.get(seen_key(name, digest))
+        if offset is None:
+            return False
+        with self._storage.opened(self.path) as (descriptor, _, _):
+            line = _parse(_line_at(descriptor, offset), 0)
+        return line is not None and line.id == name and _digest(line.msg) == digest
 
     def drop(self, ids: Iterable[str]) -> list[str]:
         """Forget messages: rewrite the journal without their lines, and return the files they pointed to.
@@ -194,6 +208,15 @@ class Journal:
         found = [line for number, raw in enumerate(raws, start=first) if (line := _parse(raw, number))]
         return [self._expanded(line) if expand else line for line in found[-count:]]
 
+    def find(self, ids: Iterable[str], *, expand: bool = False) -> list[JournalLine]:
+        """The lines of these messages, each as it was last, in order of the journal. Newest lines are read first."""
+        wanted = set(ids)
+        near = self.tail(2 * len(wanted) + 64)
+        if not wanted <= {line.id for line in near}:
+            near = [line for line in self.lines() if line.id in wanted]
+        found = {line.id: line for line in near if line.id in wanted}
+        return [self._expanded(line) if expand else line for line in found.values()]
+
     def count(self) -> int:
         """How many lines can be read."""
         known = self._refreshed()
@@ -201,8 +224,7 @@ class Journal:
 
     def ids(self) -> set[str]:
         """The ids of all journalled messages."""
-        known = self._refreshed()
-        return set(known.digests) | ({known.loose.id} if known.loose else set())
+        return {line.id for line in self.lines()}
 
     @property
     def bad_lines(self) -> int:
@@ -305,6 +327,15 @@ def _raw_lines(descriptor: int, size: int) -> Iterator[bytes]:
             yield piece + b"\n"
     if rest:
         yield rest
+
+
+def _line_at(descriptor: int, offset: int) -> bytes:
+    """The line that begins at ``offset``."""
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    data = b""
+    while b"\n" not in data and (block := os.read(descriptor, 65_536)):
+        data += block
+    return data.partition(b"\n")[0]
 
 
 def _split(data: bytes) -> list[bytes]:

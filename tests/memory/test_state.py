@@ -297,7 +297,7 @@ async def test_a_memory_does_not_change_with_the_state_it_was_loaded_from(vault:
     state["content"][0][0]["content"][0]["text"] = "changed"
     state["content"][0][0]["metadata"]["list"].append(2)
     state["content"][0][1].append("b")
-    state["reme"]["tombstones"].append("x")
+    state["reme"]["tombstones"] += "AAAAAAAA"
     assert text(memory.state_dict()) == before
 
 
@@ -399,7 +399,29 @@ async def test_tombstones_are_bounded_oldest_first(vault_dir: Path) -> None:
     messages = [user(str(number)) for number in range(5)]
     await memory.add(messages)
     await memory.mark_messages_compressed(messages)
-    assert memory.state_dict()["reme"]["tombstones"] == [message.id for message in messages[2:]]
+    again = ReMe(vault_dir).get_in_memory_memory("s1")
+    again.load_state_dict(memory.state_dict())
+    await again.add(messages)
+    assert [message.content for message, _ in again.content] == ["0", "1"]
+
+
+async def test_tombstones_take_eight_characters_each_and_no_more_than_the_last_ten_thousand(vault_dir: Path) -> None:
+    memory = ReMe(vault_dir).get_in_memory_memory("s1")
+    for _ in range(3):
+        messages = [user("x") for _ in range(5_000)]
+        await memory.add(messages)
+        await memory.mark_messages_compressed(messages)
+    assert len(text(memory.state_dict())) < 10_000 * 8 + 1_000
+    await memory.add(messages)
+    assert await memory.size() == 0
+
+
+async def test_tombstones_that_were_saved_as_ids_are_read(vault: Vault) -> None:
+    memory = ReMeInMemoryMemory(vault)
+    folded = user("folded")
+    memory.load_state_dict({"content": [], "reme": {"tombstones": [folded.id]}})
+    await memory.add(folded)
+    assert await memory.size() == 0
 
 
 async def test_a_restart_between_journal_and_swap_loses_and_doubles_nothing(vault: Vault) -> None:

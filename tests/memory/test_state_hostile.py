@@ -67,6 +67,8 @@ HOSTILE: list[tuple[str, Any]] = [
     ("reme.session_id", {"reme": {"session_id": 5}}),
     ("reme.session_id", {"reme": {"session_id": ["../x"]}}),
     ("reme.tombstones", {"reme": {"tombstones": "m1"}}),
+    ("reme.tombstones", {"reme": {"tombstones": "AAAAAAAAA==="}}),
+    ("reme.tombstones", {"reme": {"tombstones": "AAAAAAA="}}),
     ("reme.tombstones", {"reme": {"tombstones": {"m1": 1}}}),
     ("reme.tombstones[1]", {"reme": {"tombstones": ["m1", ["m2"]]}}),
     ("reme.summary", {"reme": {"summary": "x"}}),

@@ -3,6 +3,7 @@
 import base64
 import json
 import logging
+import tracemalloc
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -395,3 +396,50 @@ def test_a_damaged_journal_is_reported_by_number_not_by_noise(vault: Vault, capl
     journal.read()
     assert journal.bad_lines == 500
     assert len(caplog.records) <= 2
+
+
+# --- long sessions --------------------------------------------------------------------------------------------------
+
+
+def test_each_message_is_known_over_restarts_however_long_the_journal(vault: Vault) -> None:
+    messages = [message(f"m{n}", f"word {n % 7} " * (n % 50)) for n in range(3_000)]
+    assert vault.journal("s").append(records(*messages)) == 3_000
+    fresh = Vault(vault.root).journal("s")
+    assert fresh.append(records(*messages)) == 0
+    changed = [message(f"m{n}", "now another") for n in range(0, 3_000, 500)]
+    assert fresh.append(records(*changed, *messages[:10])) == 6
+    assert vault.journal("s").append(records(*changed)) == 0
+    assert fresh.count() == 3_006
+
+
+def test_what_a_journal_keeps_in_memory_is_a_few_bytes_a_line(vault: Vault) -> None:
+    tracemalloc.start()
+    try:
+        journal = vault.journal("s")
+        held = []
+        for start in (0, 4_000):
+            journal.append(
+                records(*(message(f"message-with-a-long-id-{n}", "x" * 300) for n in range(start, start + 4_000)))
+            )
+            held.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert held[1] - held[0] < 4_000 * 64
+
+
+def test_two_messages_with_one_key_are_both_journalled(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentscope_reme.vault.dialog.seen_key", lambda name, digest: 7)
+    journal = vault.journal("s")
+    assert journal.append(records(message("m1", "a"), message("m2", "b"))) == 2
+    assert journal.append(records(message("m1", "a"))) == 0
+    assert journal.append(records(message("m3", "c"))) == 1
+    assert journal.ids() == {"m1", "m2", "m3"}
+
+
+def test_some_messages_are_found_near_the_end_and_far_from_it(vault: Vault) -> None:
+    journal = vault.journal("s")
+    assert journal.find(["m1"]) == []
+    journal.append(records(*(message(f"m{n}", str(n)) for n in range(1_000))))
+    journal.append(records(message("m3", "later")))
+    assert [line.msg["content"] for line in journal.find(["m999", "m998"])] == ["998", "999"]
+    assert [line.msg["content"] for line in journal.find(["m3", "m0", "gone"])] == ["0", "later"]
