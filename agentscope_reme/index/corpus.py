@@ -210,7 +210,7 @@ class Corpus:
             self._table[name] = _grown(self._table[name], added.stop)
         span = slice(added.start, added.stop)
         table = self._table
-        for name in ("first", "last", "begin", "stop", "check", "day", "flags"):
+        for name in ("first", "last", "begin", "stop", "check", "day", "flags", "text"):
             table[name][span] = [getattr(unit, name) for unit in units]
         table["file"][span] = entry.id
         table["number"][span] = np.arange(len(entry.slots), len(entry.slots) + len(units))

@@ -33,6 +33,7 @@ UNIT_FIELDS = {
     "day": np.int32,  # days since 1970-01-01, 0 when unknown
     "speaker": np.int32,  # -1 for none
     "section": np.int32,  # which of its file's heading paths
+    "text": np.int64,  # key of the text that is embedded, 0 for none
     "flags": np.uint8,
 }
 TIME_WORDS, CORRECTS, HEADING_ONLY, ASKS, REPEATS = 1, 2, 4, 8, 16
@@ -52,6 +53,7 @@ class UnitEntry:
     speaker: str
     flags: int
     headings: tuple[str, ...] = ()
+    text: int = 0
 
 
 @dataclass(slots=True)

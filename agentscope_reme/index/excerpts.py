@@ -1,10 +1,8 @@
 """The text of units, read from the files when it is shown and checked against what was indexed."""
 
-import re
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..errors import ReMeError
@@ -13,27 +11,13 @@ from .corpus import Corpus
 from .entries import FileEntry
 from .packing import ELLIPSIS, SMALLEST_CLIP, Excerpt, Group, clip_text, count_tokens
 from .reading import decode
+from .speakers import spoken
 
 if TYPE_CHECKING:
     from ..vault.notes import Vault
     from .chunker import Unit
 
 SMALL_FILE = 262_144  # bytes; a larger one is read in pieces
-
-
-@lru_cache(maxsize=512)
-def _says(speaker: str) -> re.Pattern[str]:
-    return re.compile(
-        r"\s*(?:[-*+>]\s+)*[\[(]?[\d:./ -]*[\])]?\s*[*_]{0,3}" + re.escape(speaker) + r"[*_]{0,3}\s*[:：][*_]{0,3}\s*"
-    )
-
-
-def spoken(speaker: str, text: str) -> str:
-    """A turn as ``Speaker: text``, whatever marks stand around the name in the file."""
-    if not speaker:
-        return text
-    match = _says(speaker).match(text)
-    return f"{speaker}: {text[match.end() :] if match else text}".rstrip()
 
 
 class ExcerptReader:

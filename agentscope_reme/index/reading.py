@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .anchors import anchors_of
 from .asking import states_nothing
+from .embedding_text import NO_TEXT, embedded_text, text_key
 from .entries import (
     ALIAS,
     ASKS,
@@ -164,6 +165,7 @@ def unit_entries(
         if context.strip():
             extra += tuple(HEADING + term for term in dict.fromkeys(tokenizer.terms(context)))
         begin, stop, check = spans.of_lines(unit) if journal else spans.of_text(unit)
+        flags = unit_flags(unit) | (turn_flags(unit.text) if journal else REPEATS * is_copied(unit.text, copied))
         out.append(
             UnitEntry(
                 terms=(*terms, *extra),
@@ -174,8 +176,9 @@ def unit_entries(
                 check=check,
                 day=day_number(unit.date) or day,
                 speaker=unit.speaker,
-                flags=unit_flags(unit) | (turn_flags(unit.text) if journal else REPEATS * is_copied(unit.text, copied)),
+                flags=flags,
                 headings=unit.headings,
+                text=NO_TEXT if flags & HEADING_ONLY else text_key(embedded_text(unit.speaker, unit.text)),
             )
         )
     return out

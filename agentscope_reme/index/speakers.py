@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 _LEAD = r"[ \t>]*(?:[-*+][ \t]+|\d{1,4}[.)][ \t]+)?(?:\[[ xX]\][ \t]+)?"
 _TIME = r"(?:[\[(（]?(?:\d{4}-\d\d-\d\d[ T])?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?[\])）]?[ \t]*(?:[-–—·][ \t]*)?)"
@@ -84,3 +85,18 @@ def turn_rows(rows: Sequence[str], names: Iterable[str] = ()) -> list[int]:
     """Indices of the rows of one paragraph that begin a turn, if it holds several; empty otherwise."""
     found = [index for index, row in enumerate(rows) if speaker_of(row, names)]
     return found if len(found) > 1 else []
+
+
+@lru_cache(maxsize=512)
+def _says(speaker: str) -> re.Pattern[str]:
+    return re.compile(
+        r"\s*(?:[-*+>]\s+)*[\[(]?[\d:./ -]*[\])]?\s*[*_]{0,3}" + re.escape(speaker) + r"[*_]{0,3}\s*[:：][*_]{0,3}\s*"
+    )
+
+
+def spoken(speaker: str, text: str) -> str:
+    """A turn as ``Speaker: text``, whatever marks stand around the name in the file."""
+    if not speaker:
+        return text
+    match = _says(speaker).match(text)
+    return f"{speaker}: {text[match.end() :] if match else text}".rstrip()
