@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from agentscope_reme.index import search as search_module
-from agentscope_reme.index import snapshot
+from agentscope_reme.index import freshness, snapshot
 
 
 @pytest.fixture(autouse=True)
 def _look_before_every_search(monkeypatch):
-    monkeypatch.setattr(search_module, "RECONCILE_SECONDS", 0.0)
-    monkeypatch.setattr(search_module, "RECONCILE_SHARE", float("inf"))
+    monkeypatch.setattr(freshness, "RECONCILE_SECONDS", 0.0)
+    monkeypatch.setattr(freshness, "RECONCILE_SHARE", float("inf"))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from agentscope_reme.index import search as search_module
+from agentscope_reme.index import freshness
 
 
 async def found(index, query: str, limit: int = 100) -> list[str]:
@@ -21,15 +21,15 @@ def passes(index) -> int:
 
 @pytest.fixture(autouse=True)
 def _look_before_every_search(monkeypatch):
-    monkeypatch.setattr(search_module, "RECONCILE_SECONDS", 0.0)
-    monkeypatch.setattr(search_module, "RECONCILE_SHARE", float("inf"))
+    monkeypatch.setattr(freshness, "RECONCILE_SECONDS", 0.0)
+    monkeypatch.setattr(freshness, "RECONCILE_SHARE", float("inf"))
 
 
 # --- read your writes ---------------------------------------------------------------------------------------------
 
 
 async def test_a_note_is_found_as_soon_as_it_is_written(open_index, monkeypatch):
-    monkeypatch.setattr(search_module, "RECONCILE_SECONDS", 3600.0)
+    monkeypatch.setattr(freshness, "RECONCILE_SECONDS", 3600.0)
     index = open_index()
     await index.search("anything")
     change = await index.vault.write("a.md", "The ferry leaves at nine.\n")
@@ -52,7 +52,7 @@ async def test_a_version_of_a_file_is_read_into_terms_once(open_index):
 async def test_a_turn_of_the_journal_is_found_as_soon_as_it_is_added(open_index, monkeypatch):
     from agentscope_reme.vault import JournalRecord
 
-    monkeypatch.setattr(search_module, "RECONCILE_SECONDS", 3600.0)
+    monkeypatch.setattr(freshness, "RECONCILE_SECONDS", 3600.0)
     index = open_index()
     await index.search("anything")
     message = {"id": "m1", "name": "user", "role": "user", "content": "The ferry leaves at nine.", "metadata": None,
@@ -117,7 +117,7 @@ async def test_changes_of_other_programs_are_found_by_the_next_search(put, open_
 
 
 async def test_a_look_at_the_folder_is_taken_at_most_once_a_second(put, open_index, monkeypatch):
-    monkeypatch.setattr(search_module, "RECONCILE_SECONDS", 3600.0)
+    monkeypatch.setattr(freshness, "RECONCILE_SECONDS", 3600.0)
     index = open_index()
     await index.search("ferry")
     put("a.md", "The ferry leaves at nine.\n")
@@ -214,7 +214,7 @@ async def test_a_file_that_changes_during_a_search_is_looked_at_again(put, open_
     put("a.md", "The ferry leaves at nine.\n")
     index = open_index()
     await index.sync()
-    monkeypatch.setattr(search_module, "RECONCILE_SECONDS", 3600.0)
+    monkeypatch.setattr(freshness, "RECONCILE_SECONDS", 3600.0)
     put("a.md", "Ahead of it: the ferry leaves at ten.\n")
     (hit,) = (await index.search("ferry")).hits
     assert hit.text == "Ahead of it: the ferry leaves at ten."

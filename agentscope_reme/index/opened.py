@@ -1,0 +1,103 @@
+"""What an index holds once it is open: the store, what keeps and searches it, and the stored index it came from."""
+
+import logging
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ReMeError
+
+if TYPE_CHECKING:
+    from ..config import ReMeConfig
+    from ..vault.notes import Vault
+    from .boosts import Weights
+    from .retrieval import Retriever
+    from .sync import Store, Sync
+    from .tokenizer import Tokenizer
+
+log = logging.getLogger(__name__)
+
+# Raise it with every change after which the same files may give another index.
+_CONTENT = 5
+
+
+class Opened:
+    """The parts of an open index. ``lock`` is who may write it, ``damage`` what was wrong with the stored one."""
+
+    def __init__(
+        self,
+        vault: "Vault",
+        store: "Store",
+        sync: "Sync",
+        retriever: "Retriever",
+        tokenizer: "Tokenizer",
+        lock: Any,
+        fingerprint: str,
+    ) -> None:
+        self.vault = vault
+        self.store, self.sync, self.retriever, self.tokenizer = store, sync, retriever, tokenizer
+        self.lock = lock
+        self.fingerprint = fingerprint
+        self.saving = threading.Lock()
+        self.saved = -1  # revision of the corpus that is on disk
+        self.stored = False
+        self.damage = ""
+
+    @classmethod
+    def empty(
+        cls, vault: "Vault", config: "ReMeConfig", weights: "Weights | None", tokenizer: "Tokenizer", lock: Any
+    ) -> "Opened":
+        """An index of nothing."""
+        from .boosts import Weights
+        from .corpus import Corpus
+        from .graph import LinkGraph
+        from .retrieval import Retriever
+        from .sync import Store, Sync
+
+        store = Store(Corpus(), LinkGraph(config.link_resolution))
+        retriever = Retriever(vault, store, tokenizer, weights or Weights(), config.chunk_chars)
+        settings = f"{_CONTENT}|{config.chunk_chars}|{config.embed_toc}|{tokenizer.fingerprint}"
+        return cls(vault, store, Sync(vault, config, tokenizer, store), retriever, tokenizer, lock, settings)
+
+    @classmethod
+    def load(cls, vault: "Vault", config: "ReMeConfig", weights: "Weights | None") -> "Opened":
+        """The stored index, or an empty one where there is none that fits."""
+        from . import snapshot
+        from .tokenizer import Tokenizer
+
+        tokenizer = Tokenizer(config.chinese)
+        tokenizer.warm()
+        opened = cls.empty(vault, config, weights, tokenizer, snapshot.WriterLock(vault.root))
+        loaded = snapshot.load(vault.storage, opened.fingerprint)
+        opened.stored = (vault.root / snapshot.INDEX).exists()
+        opened.damage = loaded.damage
+        if loaded.damage:
+            log.warning("the stored index of %s %s; it is built again from the files", vault.root, loaded.damage)
+            if opened.lock.acquire():
+                snapshot.set_aside(vault.root)
+        if loaded.corpus is not None:
+            opened.store.corpus = loaded.corpus
+            opened.saved = loaded.corpus.revision
+            for entry in loaded.corpus.files.values():
+                opened.store.graph.set_file(entry.path, entry.links, (entry.title, *entry.aliases))
+        return opened
+
+    def save(self, always: bool) -> bool:
+        """Write the index if this process may and there is something to write; whether what is stored is current."""
+        from . import snapshot
+
+        with self.saving, self.store.lock:
+            corpus = self.store.corpus
+            if self.saved == corpus.revision and self.sync.restamped < 50 and not always:
+                return True
+            if not corpus.files and not self.stored:
+                return True  # nothing to keep: an empty vault stays untouched
+            if not self.lock.acquire():
+                return False
+            try:
+                snapshot.save(self.vault.storage, corpus, self.fingerprint)
+            except (ReMeError, OSError) as error:
+                log.warning("the index could not be stored: %s", error)
+                return False
+            self.saved, self.stored = corpus.revision, True
+            self.sync.restamped = 0
+        return True
