@@ -2,6 +2,7 @@
 
 import re
 
+from ..quoting import FILE, RECALLED, attribute
 from ..vault.encoding import clean_text
 
 FENCES = (
@@ -12,8 +13,8 @@ FENCES = (
     "topics",
     "hint",
     "answer",
-    "recalled-memory",
-    "vault-file",
+    RECALLED,
+    FILE,
 )
 """The names of all fences that the pipelines make, and of those in which other parts show recalled text."""
 
@@ -32,9 +33,5 @@ def fenced(name: str, text: str, **facts: str) -> str:
     """
     if name not in FENCES:
         raise ValueError(f"{name!r} is not one of the fences: {', '.join(FENCES)}")
-    shown = "".join(f' {key}="{_attribute(value)}"' for key, value in facts.items() if value)
+    shown = "".join(f' {key}="{attribute(clean_text(value))}"' for key, value in facts.items() if value)
     return f"<{name}{shown}>\n{defused(text)}\n</{name}>"
-
-
-def _attribute(value: str) -> str:
-    return " ".join(clean_text(value).split()).replace('"', "'").replace("<", "‹").replace(">", "›")
