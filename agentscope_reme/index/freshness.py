@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ..models import IndexReport
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .watch import Watcher
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 # Seconds between two looks at the folder before a search; a look may take a twentieth of the time.
 RECONCILE_SECONDS = 1.0
@@ -192,16 +193,16 @@ class Freshness:
                 log.warning("closing while the index is being brought up to date: %s", error)
 
 
-async def result_of(job: "Future[IndexReport]", seconds: float | None = None) -> IndexReport:
+async def result_of(job: "Future[T]", seconds: float | None = None) -> T:
     """Wait for a thread's result without a chain of futures that outlives the event loop."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
 
-    def wake(_: "Future[IndexReport]") -> None:
+    def wake(_: "Future[T]") -> None:
         try:
             loop.call_soon_threadsafe(done.set)
         except RuntimeError:
-            log.debug("whoever waited for the scan has gone")
+            log.debug("whoever waited has gone")
 
     job.add_done_callback(wake)
     async with asyncio.timeout(seconds):  # wait_for of Python 3.11 loses a cancellation that meets the end of the scan
