@@ -53,6 +53,20 @@ class ReMeConfig(BaseModel):
     chinese: Literal["bigram", "jieba"] = Field("bigram", description="How Chinese text becomes terms.")
     search_wait: float = Field(5.0, ge=0, description="Seconds a search waits for the first scan before it is stale.")
     ignore: tuple[str, ...] = Field((), description="Glob patterns, beside the built-in ones, never indexed or listed.")
+    watch: Literal["auto", "poll", "off"] = Field(
+        "auto", description="How changes by other programs are noticed once started: by events, by looking, or not."
+    )
+    watch_quiet: float = Field(0.3, gt=0, le=60, description="Seconds without a change after which changes are read.")
+    poll_seconds: float = Field(2.0, gt=0, description="Between two looks at all files, where there are no events.")
+    reconcile_seconds: float = Field(60.0, gt=0, description="Between two looks at all files, where there are events.")
+
+    # Recall and recording
+    recall_limit: int = Field(5, ge=1, le=20, description="Most passages recalled before a reply.")
+    recall_tokens: int = Field(1_500, ge=0, description="Most tokens recalled; at most an eighth of the window.")
+    recall_timeout: float = Field(3.0, gt=0, description="Seconds that a reply waits for recall.")
+    core_tokens: int = Field(1_000, ge=0, description="Tokens of MEMORY.md given once a session; 0 gives none.")
+    record_turns: int = Field(5, ge=1, description="Recorded turns of a session that go into its card together.")
+    record_idle: float = Field(120.0, gt=0, description="Seconds without a turn after which they go there as well.")
 
     # Life
     close_timeout: float = Field(10.0, ge=0, description="Seconds that close() waits for background work.")

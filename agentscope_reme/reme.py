@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     from agentscope.tool import ToolResponse
 
     from .index import Index
+    from .index.watch import Watcher
     from .vault import Vault
 
 logger = logging.getLogger(__name__)
 
 # What an open vault and its index were made with.
-_FIXED = ("vault_dir", "timezone", "link_resolution", "chunk_chars", "embed_toc", "chinese", "ignore")
+_FIXED = ("vault_dir", "timezone", "link_resolution", "chunk_chars", "embed_toc", "chinese", "ignore", "watch")
 
 # Names of the systems this one is compatible with -> ours.
 _ALIASES = {
@@ -84,6 +85,7 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
         self.on_event = on_event
         self._vault: Vault | None = None
         self._index: Index | None = None
+        self._watcher: Watcher | None = None
         self._compaction: Compaction | None = None
         self._tool_results: ToolResultCompactor | None = None
         self._memories: WeakSet[Any] = WeakSet()
@@ -109,6 +111,8 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
         """Do early what the first use does: load the vocabulary, bring the index up to date. Safe to call again."""
         self._open()
         await self.budget.ready()
+        await asyncio.to_thread(self.watcher.start)  # before the scan, so that no change falls between the two
+        self.index.follow(self.watcher)
         if self.vault.root.is_dir():
             if (self.vault.root / METADATA).is_dir():  # somebody has written here before
                 await asyncio.to_thread(self._tidy)
@@ -130,6 +134,10 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
         """Finish background cards within ``close_timeout`` seconds, persist the index, stop. Safe to call twice."""
         if self._closed:
             return
+        if self._watcher is not None:
+            await asyncio.to_thread(self._watcher.stop)
+        if self._recorder is not None:
+            await self._recorder.flush()
         await self.await_summary_tasks(self.config.close_timeout)
         waiting = self._tasks_here()
         for task in waiting:
@@ -174,6 +182,23 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
 
             self._index = Index(self.vault, self.config)
         return self._index
+
+    @property
+    def watcher(self) -> "Watcher":
+        """Tells which files other programs change; started by :meth:`start`, stopped by :meth:`close`."""
+        self._open()
+        if self._watcher is None:
+            from .index.watch import Watcher
+
+            config = self.config
+            self._watcher = Watcher(
+                self.vault,
+                quiet=config.watch_quiet,
+                mode=config.watch,
+                poll_seconds=config.poll_seconds,
+                reconcile_seconds=config.reconcile_seconds,
+            )
+        return self._watcher
 
     @property
     def tool_results(self) -> ToolResultCompactor:
