@@ -5,7 +5,8 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -92,6 +93,8 @@ class Sync:
         self.progress = Progress()
         self.passes = 0  # how many files have been read into terms
         self.restamped = 0  # how many known files only have new times since the index was stored
+        self._free = threading.Condition()
+        self._busy: set[str] = set()  # files that are being read: whoever comes second finds them known
 
     def scan(self, *, every: bool = False, stop: Callable[[], bool] = lambda: False) -> IndexReport:
         """Look at every file; ``every`` proves each by its bytes, whatever size and time say."""
@@ -109,32 +112,33 @@ class Sync:
                 self.store.corpus.tidy(bulk=bulk)
             self.progress.done += 1
         with self.store.lock:
-            for path in [path for path in self.store.corpus.files if path not in seen]:
-                self._forget(path, counts)
-            for path in [path for path in self.store.failed if path not in seen]:
-                del self.store.failed[path]
-            self.store.corpus.tidy()
-        return self._report(counts, started)
-
-    def check(self, paths: Iterable[str]) -> IndexReport:
-        """Look at some files by their bytes; a path that the index does not hold files of is passed over."""
-        started = time.perf_counter()
-        counts = Counts()
-        for path in dict.fromkeys(map(self._own_name, paths)):
-            if is_indexed(path) and not is_ignored(path, self._ignore):
-                self._check(path, None, counts, True)
-            elif path in self.store.corpus.files:
-                with self.store.lock:
-                    self._forget(path, counts)
+            unseen = [path for path in (*self.store.corpus.files, *self.store.failed) if path not in seen]
+        # Gone, or made since the folder was listed, or in a folder that could not be read.
+        self._check_all(unseen, counts)
         with self.store.lock:
             self.store.corpus.tidy()
         return self._report(counts, started)
 
-    def _own_name(self, path: str) -> str:
-        """A path without symlinks: what lies behind one is indexed under its own name, as in a scan."""
-        root = os.path.realpath(self._vault.root)
-        real = os.path.realpath(os.path.join(root, path))
-        return os.path.relpath(real, root).replace(os.sep, "/") if real.startswith(root + os.sep) else path
+    def check(self, paths: Collection[str]) -> IndexReport:
+        """Look at some files by their bytes; a path that the index does not hold files of is passed over."""
+        started = time.perf_counter()
+        counts = Counts()
+        self._check_all(paths, counts)
+        with self.store.lock:
+            self.store.corpus.tidy()
+        return self._report(counts, started)
+
+    def _check_all(self, paths: Iterable[str], counts: Counts) -> None:
+        for path in dict.fromkeys(paths):
+            if is_indexed(path) and not is_ignored(path, self._ignore):
+                self._check(path, None, counts, True)
+            else:
+                self._drop(path, counts)
+
+    def _drop(self, path: str, counts: Counts) -> None:
+        with self.store.lock:
+            self._forget(path, counts)
+            self.store.failed.pop(path, None)
 
     def _listed(self) -> Iterable[tuple[str, os.stat_result]]:
         for path, status in iter_files(self._vault.root, suffixes=RESOURCES, extra_globs=self._ignore):
@@ -159,26 +163,48 @@ class Sync:
         if status is not None and status.st_size > MAX_FILE_BYTES:
             self._fail(path, _too_large(status.st_size), counts)
             return
+        with self._alone(path):
+            real = self._read(path, counts)
+        if real != path:  # a link, or another spelling on a disk that takes both: known by its own name
+            self._drop(path, counts)
+            self._check_all([real], counts)
+
+    @contextmanager
+    def _alone(self, path: str) -> Iterator[None]:
+        """One thread at a time reads a file, so that a content is read into terms once."""
+        with self._free:
+            self._free.wait_for(lambda: path not in self._busy)
+            self._busy.add(path)
+        try:
+            yield
+        finally:
+            with self._free:
+                self._busy.discard(path)
+                self._free.notify_all()
+
+    def _read(self, path: str, counts: Counts) -> str:
+        """Take in a file; its own name, and nothing is done when that is another."""
         checked = time.time_ns()
         try:
-            with self._vault.storage.opened(path) as (descriptor, status, _):
+            with self._vault.storage.opened(path) as (descriptor, status, real):
+                if real != path:
+                    return real
                 if status.st_size > MAX_FILE_BYTES:
                     self._fail(path, _too_large(status.st_size), counts)
-                    return
+                    return path
                 data = read_all(descriptor, status.st_size)
         except NoteNotFound:
-            with self.store.lock:
-                self._forget(path, counts)
-                self.store.failed.pop(path, None)
-            return
+            self._drop(path, counts)
+            return path
         except (ReMeError, OSError) as error:
             self._fail(path, f"cannot be read: {error}", counts)
-            return
+            return path
         try:
             self._take(path, data, status, checked, counts)
         except Exception as error:  # one file must never keep the others from being found
             log.exception("%s could not be indexed", path)
             self._fail(path, f"could not be indexed ({type(error).__name__}: {error})", counts)
+        return path
 
     def _take(self, path: str, data: bytes, status: os.stat_result, checked: int, counts: Counts) -> None:
         times = (status.st_mtime_ns, status.st_ctime_ns, checked)
