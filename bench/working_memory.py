@@ -1,24 +1,37 @@
-"""What one reasoning step costs, beside AgentScope's own compression.
+"""What working memory costs, beside AgentScope's own compression: one table for each budget.
 
-    python bench/working_memory.py [--steps 200]
+    python bench/working_memory.py [--steps 200] [--only step|compaction|length]
 
-A memory of 100, 1 000 and 6 000 messages; before each step one message is added, below the threshold, as in a
-conversation that goes on. Timed is what each adds to a step of ``ReActAgent``: our ``pre_reasoning`` hook as AgentScope
-calls it, and ``_compress_memory_if_needed`` with its cheapest counter (characters) and with the exact Qwen one that our
-hook uses. Model calls are no part of it: nothing is compacted here.
+1. A step: a memory of 100, 1 000 and 6 000 messages; before each step one message is added, below the threshold, as in
+   a conversation that goes on. Timed is what each adds to a step of ``ReActAgent``: our ``pre_reasoning`` hook as
+   AgentScope calls it, and ``_compress_memory_if_needed`` with its cheapest counter (characters) and with the exact
+   Qwen one that our hook uses. No model is asked.
+2. A compaction: a memory of 750 to 6 000 messages, all counted, whose window becomes too small. The model answers at
+   once, so that what is left is the compaction's own work: cut, checkpoint, journal with fsync, swap. ``hold`` is the
+   longest time the event loop was not free, seen by a task that wants to run every millisecond.
+3. Length: one session of 2 000, 10 000 and 20 000 messages in a window of 16 000 tokens, a step after each message, in
+   a process of its own. ``RSS`` is what the process holds after a garbage collection, ``grown`` that it has grown since
+   500 messages; ``state`` what ``state_dict`` has as JSON, and in it ``tombstones``.
 """
 
 import argparse
 import asyncio
+import gc
+import json
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from agentscope.agent import ReActAgent
 from agentscope.formatter import OpenAIChatFormatter
 from agentscope.memory import InMemoryMemory
 from agentscope.message import Msg
+from agentscope.model import ChatModelBase, ChatResponse
 from agentscope.token import CharTokenCounter, TokenCounterBase
 from agentscope.tool import Toolkit
 from replay import Recording, percentile, table
@@ -27,7 +40,13 @@ from agentscope_reme import ReMe
 from agentscope_reme.memory.tokens import default_counter
 
 SIZES = (100, 1_000, 6_000)
+FOLDED = (750, 1_500, 3_000, 6_000)
+LENGTHS = (500, 2_000, 10_000, 20_000)
 WINDOW = 2_000_000
+SMALL_WINDOW = 16_000
+SECTIONS = ("Goal", "Constraints", "Progress", "Key Decisions", "Next Steps", "Critical Context")
+CHECKPOINT = "\n\n".join(f"## {name}\nThe work goes on." for name in SECTIONS)
+FIELDS = ("task_overview", "current_state", "important_discoveries", "next_steps", "context_to_preserve")
 
 
 class QwenTokenCounter(TokenCounterBase):
@@ -38,19 +57,58 @@ class QwenTokenCounter(TokenCounterBase):
         return sum(default_counter().count_text(str(message)) for message in messages)
 
 
+class AtOnce(ChatModelBase):
+    """A model that answers a request for a checkpoint at once, in the form of either side."""
+
+    def __init__(self) -> None:
+        super().__init__("at-once", False)
+
+    async def __call__(self, *_: Any, **__: Any) -> ChatResponse:
+        return ChatResponse(
+            content=[{"type": "text", "text": CHECKPOINT}], metadata=dict.fromkeys(FIELDS, "The work goes on.")
+        )
+
+
+def turn(i: int) -> list[Msg]:
+    """Return the four messages of one turn: talk, a call and its result, Chinese and English."""
+    call = {"id": f"c{i}", "name": "view"}
+    return [
+        Msg("user", f"Step {i}: please look at src/module_{i}.py, 然后告诉我第 {i} 行写了什么。 " * 2, "user"),
+        Msg("agent", [{**call, "type": "tool_use", "input": {"path": f"m{i}.py"}}], "assistant"),
+        Msg("system", [{**call, "type": "tool_result", "output": f"line of code {i}\n" * 20}], "system"),
+        Msg("agent", [{"type": "text", "text": f"Line {i} is a handler. 第 {i} 行定义了处理函数。"}], "assistant"),
+    ]
+
+
 def conversation(count: int) -> list[Msg]:
-    """Return messages as long agent sessions have them: talk, calls and results, Chinese and English."""
-    messages: list[Msg] = []
-    while len(messages) < count:
-        i = len(messages)
-        call = {"id": f"c{i}", "name": "view"}
-        messages += [
-            Msg("user", f"Step {i}: please look at src/module_{i}.py, 然后告诉我第 {i} 行写了什么。 " * 2, "user"),
-            Msg("agent", [{**call, "type": "tool_use", "input": {"path": f"m{i}.py"}}], "assistant"),
-            Msg("system", [{**call, "type": "tool_result", "output": "line of code\n" * 20}], "system"),
-            Msg("agent", [{"type": "text", "text": f"Line {i} is a handler. 第 {i} 行定义了处理函数。"}], "assistant"),
-        ]
-    return messages[:count]
+    """Return messages as long agent sessions have them."""
+    return [message for i in range(0, count, 4) for message in turn(i)][:count]
+
+
+@asynccontextmanager
+async def watched_loop(holds: list[float]) -> Any:
+    """Append the longest time in milliseconds for which the event loop was not free."""
+    longest = 0.0
+
+    async def watch() -> None:
+        nonlocal longest
+        while True:
+            before = time.perf_counter()
+            await asyncio.sleep(0.001)
+            longest = max(longest, time.perf_counter() - before - 0.001)
+
+    task = asyncio.create_task(watch())
+    await asyncio.sleep(0.01)
+    longest = 0.0
+    try:
+        yield
+    finally:
+        await asyncio.sleep(0.005)
+        task.cancel()
+        holds.append(longest * 1000)
+
+
+# --- a step ---------------------------------------------------------------------------------------------------------
 
 
 async def timed(steps: int, memory: Any, step: Callable[[], Awaitable[Any]]) -> str:
@@ -98,11 +156,8 @@ async def builtin(size: int, steps: int, counter: TokenCounterBase) -> str:
     return await timed(steps, agent.memory, agent._compress_memory_if_needed)
 
 
-async def main() -> None:
-    """Run and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=200)
-    steps = parser.parse_args().steps
+async def steps_table(steps: int) -> str:
+    """What a step costs that adds one message."""
     rows = []
     for size in SIZES:
         few = min(steps, max(3, 20_000 // size))
@@ -115,7 +170,162 @@ async def main() -> None:
             ]
         )
     head = ["messages", "this hook, ms p50 / p95", "compression_config, characters", "compression_config, Qwen"]
-    print(table(head, rows))
+    return table(head, rows)
+
+
+# --- a compaction ---------------------------------------------------------------------------------------------------
+
+
+async def our_compaction(size: int, model: Any) -> list[str]:
+    """Time one compaction of a memory in which all is counted."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = {"max_input_length": WINDOW, "write_memory_on_compaction": False}
+        async with ReMe(vault_dir=folder, chat_model=model, **settings) as reme:
+            agent = agent_with(reme.get_in_memory_memory("bench"))
+            reme.attach(agent)
+            await agent.memory.add(conversation(size))
+            hook = agent._instance_pre_reasoning_hooks["agentscope_reme"]
+            await hook(agent, {"tool_choice": None})
+            agent.memory.set_window(int(await agent.memory.message_tokens() * 1.2))
+            holds: list[float] = []
+            async with watched_loop(holds):
+                started = time.perf_counter()
+                await hook(agent, {"tool_choice": None})
+                took = (time.perf_counter() - started) * 1000
+            left = size - len(agent.memory.content)
+            return [f"{took:.0f}", f"{took / max(1, left):.3f}", f"{holds[0]:.0f}", str(left)]
+
+
+async def their_compaction(size: int) -> list[str]:
+    """Time AgentScope's own."""
+    config = ReActAgent.CompressionConfig(
+        enable=True,
+        agent_token_counter=QwenTokenCounter(),
+        trigger_threshold=1,
+        compression_model=AtOnce(),
+        compression_formatter=OpenAIChatFormatter(),
+    )
+    agent = agent_with(InMemoryMemory(), config)
+    await agent.memory.add(conversation(size))
+    holds: list[float] = []
+    async with watched_loop(holds):
+        started = time.perf_counter()
+        await agent._compress_memory_if_needed()
+        took = (time.perf_counter() - started) * 1000
+    return [f"{took:.0f}", f"{holds[0]:.0f}"]
+
+
+async def compactions_table() -> str:
+    """What a compaction costs beside the model."""
+    await our_compaction(100, AtOnce())
+    rows = [
+        [str(size), *await our_compaction(size, AtOnce()), *(await our_compaction(size, None))[:3:2],
+         *await their_compaction(size)]
+        for size in FOLDED
+    ]  # fmt: skip
+    head = [
+        "messages", "with a model, ms", "ms a message", "hold, ms", "moved",
+        "extractive, ms", "hold, ms", "compression_config, Qwen, ms", "hold, ms",
+    ]  # fmt: skip
+    return table(head, rows)
+
+
+# --- a long session -------------------------------------------------------------------------------------------------
+
+
+def held_mb() -> float:
+    """Return what this process holds, in MB; 0 where the system does not say."""
+    gc.collect()
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+    except OSError:
+        return 0.0
+
+
+async def live(side: str, lengths: tuple[int, ...]) -> None:
+    """Print one JSON line for each length: messages, MB held, bytes of the state and of its tombstones."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with ReMe(folder, max_input_length=SMALL_WINDOW, write_memory_on_compaction=side == "cards") as reme:
+            if side == "builtin":
+                config = ReActAgent.CompressionConfig(
+                    enable=True,
+                    agent_token_counter=CharTokenCounter(),
+                    trigger_threshold=SMALL_WINDOW * 2,
+                    compression_model=AtOnce(),
+                    compression_formatter=OpenAIChatFormatter(),
+                )
+                agent = agent_with(InMemoryMemory(), config)
+                step: Any = agent._compress_memory_if_needed
+            else:
+                agent = agent_with(reme.get_in_memory_memory("bench"))
+                reme.attach(agent)
+                hook = agent._instance_pre_reasoning_hooks["agentscope_reme"]
+                step = lambda: hook(agent, {"tool_choice": None})  # noqa: E731
+            count = 0
+            while count < lengths[-1]:
+                for message in turn(count):
+                    await agent.memory.add(message)
+                    count += 1
+                await step()
+                if count in lengths:
+                    await reme.await_summary_tasks()
+                    state = agent.memory.state_dict()
+                    stones = (state.get("reme") or {}).get("tombstones") or ""
+                    size = len(json.dumps(state))
+                    del state
+                    print(json.dumps([count, held_mb(), size, len(stones), len(agent.memory.content)]), flush=True)
+
+
+def length_table(lengths: tuple[int, ...]) -> str:
+    """What a session of a certain length holds."""
+    names = {
+        "ours": "this memory",
+        "cards": "this memory, cards written in the background",
+        "builtin": "InMemoryMemory with compression_config",
+    }
+    rows = []
+    for side, name in names.items():
+        few = tuple(length for length in lengths if side != "builtin" or length <= 2_000)
+        said = subprocess.run(
+            [sys.executable, __file__, "--live", side, *map(str, few)], capture_output=True, text=True, check=True
+        )
+        lines = [json.loads(line) for line in said.stdout.splitlines() if line.startswith("[")]
+        first = lines[0][1]
+        rows += [
+            [
+                name,
+                str(count),
+                f"{held:.1f}",
+                f"{held - first:+.1f}",
+                str(here),
+                f"{size / 1000:.0f}",
+                f"{stones / 1000:.0f}",
+            ]
+            for count, held, size, stones, here in lines
+        ]
+    head = ["memory", "messages", "RSS, MB", "grown", "messages kept", "state, kB", "of it tombstones"]
+    return table(head, rows)
+
+
+async def main() -> None:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--only", choices=("step", "compaction", "length"))
+    parser.add_argument("--live", nargs="+", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.live:
+        await live(options.live[0], tuple(map(int, options.live[1:])))
+        return
+    if options.only in (None, "step"):
+        print("## A step that adds one message (budget: 1 ms, flat)\n")
+        print(await steps_table(options.steps), "\n")
+    if options.only in (None, "compaction"):
+        print("## A compaction's own work (budget: 300 ms at 6 000, linear; hold 50 ms)\n")
+        print(await compactions_table(), "\n")
+    if options.only in (None, "length"):
+        print("## A long session (budget: the process does not grow with it)\n")
+        print(length_table(LENGTHS))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,9 @@ from ..models import Compacted, CompactionEvent, CompactionOutcome, Failed, Skip
 from .blocks import HINT, RECALL
 from .compactor import Checkpoint, Compactor
 from .envelope import envelope_text, user_language
+from .ledger import Entry
 from .owed import Owed, owed_to, owing
+from .pacing import aside
 from .plan import MESSAGE_FRAME, Plan, plan
 from .reporting import Left, Reporter
 from .shrinking import shrink
@@ -40,7 +42,7 @@ NO_USE = ("nothing_to_fold", "nothing_to_gain")
 class Fold:
     """What one compaction takes out, and what it puts in its place has to do. ``replaced`` is in tokens."""
 
-    entries: tuple[tuple["Msg", list[str]], ...]
+    entries: tuple[Entry, ...]
     told: tuple["Msg", ...]
     previous: str
     replaced: int
@@ -131,9 +133,10 @@ class Compaction:
     ) -> CompactionOutcome:
         started = perf_counter()
         await memory.message_tokens()
-        costs = [memory.ledger.cost(message) for message, _ in memory.content]
-        division = cut(memory.content, costs, sizes.reserve)
-        outcome = await self._fold(memory, sizes, division, reason, extra_instruction)
+        entries = list(memory.content)
+        costs = [memory.ledger.cost(message) for message, _ in entries]
+        division = await aside(len(entries), cut, entries, costs, sizes.reserve)
+        outcome = await self._fold(memory, sizes, entries, division, reason, extra_instruction)
         offloaded = list(aged)
         # A checkpoint that failed changes nothing while the window holds what there is.
         if not (isinstance(outcome, Failed) or (isinstance(outcome, Skipped) and outcome.reason not in NO_USE)):
@@ -144,7 +147,8 @@ class Compaction:
             offloaded += await self._shrink(memory, sizes)
             if await self._total(memory, sizes) <= sizes.window:
                 break
-            more = await self._fold(memory, sizes, bare_cut(memory.content, standing=standing), "last_resort")
+            entries = list(memory.content)
+            more = await self._fold(memory, sizes, entries, bare_cut(entries, standing=standing), "last_resort")
             outcome = _joined(outcome, more)
             offloaded += await self._shrink(memory, sizes, hard=sizes.window)
         after = await self._total(memory, sizes)
@@ -165,11 +169,17 @@ class Compaction:
         )
 
     async def _fold(
-        self, memory: "ReMeInMemoryMemory", sizes: Plan, division: Cut, reason: str, extra_instruction: str = ""
+        self,
+        memory: "ReMeInMemoryMemory",
+        sizes: Plan,
+        entries: Sequence[Entry],
+        division: Cut,
+        reason: str,
+        extra_instruction: str = "",
     ) -> CompactionOutcome:
         if memory.journal is None:
             return Failed("no_vault", "this memory has no vault to write to; nothing is folded")
-        fold = await self._measured(memory, sizes, division, reason)
+        fold = await self._measured(memory, sizes, [entries[i] for i in division.fold], division.inside_turn, reason)
         if fold is None:
             return Skipped("nothing_to_fold")
         checkpoint = await self._checkpoint(memory, sizes, fold, reason, extra_instruction)
@@ -188,9 +198,10 @@ class Compaction:
         path = memory.journal.path
         return Compacted(0, 0, len(fold.entries), path, reason, checkpoint.generator)
 
-    async def _measured(self, memory: "ReMeInMemoryMemory", sizes: Plan, division: Cut, reason: str) -> Fold | None:
+    async def _measured(
+        self, memory: "ReMeInMemoryMemory", sizes: Plan, entries: Sequence[Entry], inside_turn: bool, reason: str
+    ) -> Fold | None:
         """Return what is to be folded; None when it is not worth it."""
-        entries = tuple(memory.content[i] for i in division.fold)
         new = sum(memory.ledger.cost(message) for message, _ in entries)
         summary = await memory.summary_tokens()
         overflow = await self._total(memory, sizes) > sizes.window
@@ -203,12 +214,12 @@ class Compaction:
         told = tuple(message for message, marks in entries if RECALL not in marks and HINT not in marks)
         since = str(memory.content[-1][0].timestamp or "") if memory.content else memory.summary_note.since
         previous = memory.get_compressed_summary()
-        return Fold(entries, told, previous, new + summary, overflow, division.inside_turn, since)
+        return Fold(tuple(entries), told, previous, new + summary, overflow, inside_turn, since)
 
     async def _checkpoint(
         self, memory: "ReMeInMemoryMemory", sizes: Plan, fold: Fold, reason: str, extra_instruction: str
     ) -> Checkpoint | Failed | Skipped:
-        said = [message for message in fold.told if rendered(message)]
+        said = await aside(len(fold.told), _telling, fold.told)
         if fold.entries and not said:  # nothing that a checkpoint could tell: recalled text, empty turns
             return Checkpoint(fold.previous, UNCHANGED)
         failure: Failed | Skipped = Skipped("waiting_to_retry")
@@ -325,6 +336,11 @@ class Compaction:
         if checkpoint.generator == "model" or self.compactor.model is None:
             return note
         return owing(note, before, fold.previous, [message.id for message in fold.told])
+
+
+def _telling(messages: Sequence["Msg"]) -> list["Msg"]:
+    """The messages of which a checkpoint could tell something."""
+    return [message for message in messages if rendered(message)]
 
 
 def _still_there(memory: "ReMeInMemoryMemory", fold: Fold) -> bool:

@@ -18,6 +18,7 @@ from .blocks import is_said_by_user, text_of
 from .checkpoint import EXTRACTIVE, Rejected, accept, identifiers
 from .envelope import without_envelope
 from .extractive import extractive_checkpoint
+from .pacing import aside
 from .transcript import pieces, rendered
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class Compactor:
         said = [text_of(message) for message in reversed(messages) if is_said_by_user(message)]
         must_keep = (await asyncio.to_thread(identifiers, [*said, previous]))[:MOST_IDENTIFIERS]
         draft = without_envelope(previous).replace(EXTRACTIVE, "").strip()
-        parts = list(pieces(messages, limit, thinking=self._thinking))
+        parts = await aside(len(messages), lambda: list(pieces(messages, limit, thinking=self._thinking)))
         if not parts:
             return Failed("nothing_to_summarise")
         for number, part in enumerate(parts, 1):

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 from .blocks import calls_of, is_said_by_user, output_text, results_of, text_of
 from .checkpoint import EXTRACTIVE, NONE, SECTIONS, identifiers, parse_sections, render_sections
 from .envelope import without_envelope
+from .pacing import Pace
 from .transcript import shortened
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
 
 LINE_CHARS = 240
+# Names without a sentence, the newest first; no cap leaves room for more.
+MOST_NAMES = 1_000
 ROUNDS = 3
 # A smaller part of the cap may stay unused.
 LEAST_SPARE = 0.04
@@ -78,6 +81,7 @@ async def extractive_checkpoint(
         language: ``en`` or ``zh``, for the few words that are not the conversation's.
     """
     lines = await asyncio.to_thread(_sorted_lines, messages, previous, _WORDS[language if language == "zh" else "en"])
+    count = _once(count)
     left = float(cap - await count(render_sections({})) - await count(EXTRACTIVE) - 8)
     chosen: dict[str, list[str]] = {}
     spare = 0.0
@@ -102,6 +106,20 @@ async def extractive_checkpoint(
         chosen[longest].pop(len(chosen[longest]) // 2 if longest in _BOTH_ENDS else 0)
         text = _rendered(chosen)
     return text
+
+
+def _once(count: Callable[[str], Awaitable[int]]) -> Callable[[str], Awaitable[int]]:
+    """Count each line once, and let others have their turn meanwhile."""
+    known: dict[str, int] = {}
+    pace = Pace()
+
+    async def counted(text: str) -> int:
+        if text not in known:
+            known[text] = await count(text)
+            await pace.turn()
+        return known[text]
+
+    return counted
 
 
 def _rendered(chosen: Mapping[str, Sequence[str]]) -> str:
@@ -129,7 +147,7 @@ def _sorted_lines(messages: Sequence["Msg"], previous: str, words: Mapping[str, 
         before["Next Steps"] = [line for line in before.get("Next Steps", []) if not line.startswith(_GO_ON)]
     found["Progress"] = list(_progress(messages, words))
     told = "\n".join(line for found_lines in found.values() for line in found_lines)
-    names = identifiers(text_of(message) for message in reversed(said))
+    names = identifiers(text_of(message) for message in reversed(said))[:MOST_NAMES]
     bare = [f"- {shortened(name, LINE_CHARS)}" for name in reversed(names) if name not in told]
     found["Critical Context"] = bare + found["Critical Context"]
     return {name: _unique([*before.get(name, []), *found[name]]) for name in SECTIONS}

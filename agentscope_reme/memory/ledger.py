@@ -5,13 +5,12 @@ old. Costs belong to message objects; when the content is changed from outside, 
 keeping every cost it can.
 """
 
-import asyncio
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from .blocks import blocks_of, calls_of, output_blocks, results_of
+from .pacing import Pace
 from .tokens import TokenBudget
 from .window import follow
 
@@ -19,10 +18,6 @@ if TYPE_CHECKING:
     from agentscope.message import Msg
 
 Entry = tuple["Msg", list[str]]
-
-
-# Seconds for which counting short texts holds the event loop.
-LONGEST_HOLD = 0.01
 
 
 class Ledger:
@@ -37,7 +32,7 @@ class Ledger:
         self.fresh_results: deque[tuple[Msg, Mapping[str, Any]]] = deque()
         self._open: set[Any] = set()
         self._inputs: dict[str, Any] = {}
-        # By object: weight, tokens, and the message itself, so that its address stays its own.
+        # By object: weight, tokens by the counter, and the message itself, so that its address stays its own.
         self._costs: dict[int, tuple[int, int, Msg]] = {}
         self._uncounted: list[Msg] = []
         self._count = 0
@@ -97,11 +92,9 @@ class Ledger:
 
     async def settle(self, budget: TokenBudget) -> int:
         """Count what is new and return the tokens of all messages. Others get their turn while it is much."""
-        began = perf_counter()
+        pace = Pace()
         while self._uncounted:
-            if perf_counter() - began > LONGEST_HOLD:
-                await asyncio.sleep(0)
-                began = perf_counter()
+            if await pace.turn():
                 continue
             message = self._uncounted[-1]
             cost = await budget.message(message)
