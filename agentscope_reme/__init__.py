@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
+    from .adapters import ReMeLongTermMemory
     from .config import ReMeConfig
-    from .hooks import MemoryCompactionHook
+    from .hooks import MemoryCompactionHook, RecallHook, RecordingHook
     from .memory import ReMeInMemoryMemory, ToolResultCompactor
     from .models import SearchHit, SearchResult
     from .reme import ReMe
@@ -21,7 +22,10 @@ _HOME = {
     "ReMe": ".reme",
     "ReMeConfig": ".config",
     "ReMeInMemoryMemory": ".memory",
+    "ReMeLongTermMemory": ".adapters",
     "MemoryCompactionHook": ".hooks",
+    "RecallHook": ".hooks",
+    "RecordingHook": ".hooks",
     "ToolResultCompactor": ".memory",
     "register_memory_tools": ".toolkit",
     "SearchResult": ".models",
@@ -33,6 +37,9 @@ __all__ = [
     "ReMe",
     "ReMeConfig",
     "ReMeInMemoryMemory",
+    "ReMeLongTermMemory",
+    "RecallHook",
+    "RecordingHook",
     "SearchHit",
     "SearchResult",
     "ToolResultCompactor",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from weakref import WeakKeyDictionary, WeakSet
 
+    from .adapters.recorder import Recorder
     from .config import ReMeConfig
     from .memory.in_memory import ReMeInMemoryMemory
     from .memory.tokens import TokenBudget
@@ -25,6 +26,7 @@ class Agents:
     _memories: "WeakSet[Any]"
     _stand_ins: "WeakKeyDictionary[Any, Any]"
     _warned: "WeakKeyDictionary[Any, set[str]]"
+    _recorder: "Recorder | None" = None
 
     if TYPE_CHECKING:
 
@@ -33,6 +35,16 @@ class Agents:
         @property
         def tool_results(self) -> "ToolResultCompactor": ...
         def _open(self) -> None: ...
+
+    @property
+    def recorder(self) -> "Recorder":
+        """Keeps what is said in the sessions of this object; what the recording hook and long-term memory use."""
+        from .adapters.recorder import Recorder
+
+        self._open()
+        if self._recorder is None:
+            self._recorder = Recorder(self)  # type: ignore[arg-type]
+        return self._recorder
 
     def get_in_memory_memory(
         self,
@@ -70,8 +82,10 @@ class Agents:
         prefix: str = "",
         max_input_length: int | None = None,
         compact_ratio: float | None = None,
+        recall: bool | None = None,
+        record: bool | None = None,
     ) -> "ReMeInMemoryMemory | Any":
-        """Give an agent this memory: working memory, tools and hook. Doing it again changes nothing.
+        """Give an agent this memory: working memory, tools and hooks. Doing it again changes nothing.
 
         A stock ``InMemoryMemory`` is replaced and its messages stay, object for object. Any other memory is kept: the
         hook then does what that memory allows and says once what it cannot.
@@ -83,6 +97,10 @@ class Agents:
             prefix: Put before the tools' names, where the agent has tools of these names already.
             max_input_length: Window of this agent's model, where it differs.
             compact_ratio: Share of it at which compaction starts, where it differs.
+            recall: Put what the vault holds about each message before it (:class:`~agentscope_reme.hooks.RecallHook`).
+                None, the default, leaves it as it is: off at first; False switches it off again.
+            record: Journal each turn and write what is worth keeping into cards, in the background
+                (:class:`~agentscope_reme.hooks.RecordingHook`). None and False as above.
 
         Returns:
             The agent's memory.
@@ -103,6 +121,8 @@ class Agents:
             prefix=prefix,
             max_input_length=max_input_length,
             compact_ratio=compact_ratio,
+            recall=recall,
+            record=record,
         )
 
     def adopt(self, memory: Any) -> None:

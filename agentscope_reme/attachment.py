@@ -1,6 +1,6 @@
 """How an agent gets its memory: working memory, tools and hook, or none of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import ConfigError
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .reme import ReMe
 
 HOOK_NAME = "agentscope_reme"
+RECALL_HOOK, RECORD_HOOK = "agentscope_reme_recall", "agentscope_reme_record"
 
 
 def attach(
@@ -20,9 +21,11 @@ def attach(
     prefix: str,
     max_input_length: int | None,
     compact_ratio: float | None,
+    recall: bool | None = None,
+    record: bool | None = None,
 ) -> Any:
     """See :meth:`ReMe.attach`. Everything that can be refused is refused before anything is changed."""
-    from .hooks import MemoryCompactionHook, builtin_compression
+    from .hooks import MemoryCompactionHook, RecallHook, RecordingHook, builtin_compression
     from .memory.in_memory import ReMeInMemoryMemory
     from .toolkit import register_memory_tools
 
@@ -49,7 +52,36 @@ def attach(
         reme.tool_results.install(toolkit)
     agent.register_instance_hook("pre_reasoning", HOOK_NAME, MemoryCompactionHook(reme))
     reme.warn_once(agent, builtin_compression(agent))
+    _join_long_term(reme, agent, memory, recall)
+    _switch(agent, "pre_reply", RECALL_HOOK, recall, lambda: RecallHook(reme))
+    _switch(agent, "post_reply", RECORD_HOOK, record, lambda: RecordingHook(reme))
     return memory
+
+
+def _join_long_term(reme: "ReMe", agent: Any, memory: Any, recall: bool | None) -> None:
+    """Make an agent's own long-term memory, where that is ours too, a part of the same session."""
+    from .adapters.long_term import ReMeLongTermMemory
+
+    long_term = getattr(agent, "long_term_memory", None)
+    if not isinstance(long_term, ReMeLongTermMemory) or long_term.reme is not reme:
+        return
+    session = getattr(memory, "session_id", None) or reme.stand_in(memory).session_id
+    long_term.session_id = session
+    if recall and getattr(agent, "_static_control", False):
+        reme.warn_once(
+            agent,
+            "its long_term_memory looks up each message as well as recall=True; use long_term_memory_mode="
+            '"agent_control", or recall=False',
+        )
+
+
+def _switch(agent: Any, kind: str, name: str, on: bool | None, hook: Callable[[], Any]) -> None:
+    """Register a hook, or remove it; None leaves it as it is. Others of that kind keep their places."""
+    present = name in getattr(agent, f"_instance_{kind}_hooks", {})
+    if on and not present:
+        agent.register_instance_hook(kind, name, hook())
+    elif on is False and present:
+        agent.remove_instance_hook(kind, name)
 
 
 def _refuse_others_memory(reme: "ReMe", memory: Any, session_id: str | None) -> None:

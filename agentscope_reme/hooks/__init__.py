@@ -4,5 +4,7 @@ May import everything below; nothing imports them but ``reme``.
 """
 
 from .compaction import MemoryCompactionHook, builtin_compression
+from .recall import RecallHook
+from .recording import RecordingHook
 
-__all__ = ["MemoryCompactionHook", "builtin_compression"]
+__all__ = ["MemoryCompactionHook", "RecallHook", "RecordingHook", "builtin_compression"]

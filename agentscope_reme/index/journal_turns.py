@@ -20,7 +20,7 @@ _LONGEST_ARGUMENTS = 200
 _DEEPEST_RESULT = 4
 # Recalled text and framework hints are no part of what was said.
 _INJECTED_MARKS = frozenset({"recall", "hint"})
-_INJECTED_NAMES = frozenset({"long_term_memory"})
+_INJECTED_NAMES = frozenset({"long_term_memory", "recalled_memory"})
 _TIME_KEYS = ("timestamp", "created_at", "time_created", "createdAt", "timeCreated", "created_time")
 _MESSAGE_START = re.compile(r'\s*\{.*"(?:msg|role|content)"')
 _MEDIA = {

@@ -13,7 +13,7 @@ MEDIA = ("image", "audio", "video")
 COMPRESSED, HINT, RECALL, PINNED = "compressed", "hint", "recall", "pinned"
 
 # How AgentScope injects text into memory in the user role: nobody said it.
-INJECTED_NAMES = frozenset({"long_term_memory"})
+INJECTED_NAMES = frozenset({"long_term_memory", "recalled_memory"})
 INJECTED_STARTS = ("<retrieved_knowledge>", "<long_term_memory>", "<system-hint>")
 
 

@@ -14,7 +14,7 @@ from ..config import ReMeConfig
 from ..errors import StateError
 from ..vault.encoding import clean_text
 from . import state as saved_state
-from .blocks import COMPRESSED
+from .blocks import COMPRESSED, RECALL
 from .breaker import Breaker
 from .envelope import envelope_id, envelope_text, language_of, without_envelope
 from .history import TokenEstimate, history_text, token_estimate
@@ -305,7 +305,10 @@ class ReMeInMemoryMemory(InMemoryMemory):
     # --- the parts of a compaction --------------------------------------------------------------------------------
 
     async def write_journal(self, entries: Sequence[Entry]) -> None:
-        """Write messages to the journal, durably; those already there are not written again. Raises when it cannot."""
+        """Write messages to the journal, durably; those already there are not written again. Raises when it cannot.
+
+        Recalled text is not: nobody said it, and it stands in the vault already.
+        """
         journal = self.journal
         if journal is None:
             raise StateError(
@@ -317,7 +320,9 @@ class ReMeInMemoryMemory(InMemoryMemory):
 
         await self.message_tokens()
         records = [
-            JournalRecord(message.to_dict(), tuple(marks), self._ledger.cost(message)) for message, marks in entries
+            JournalRecord(message.to_dict(), tuple(marks), self._ledger.cost(message))
+            for message, marks in entries
+            if RECALL not in marks
         ]
         await journal.add(records)
 

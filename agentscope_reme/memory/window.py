@@ -81,10 +81,10 @@ def legal_cuts(messages: Sequence["Msg"]) -> list[int]:
 def cut(entries: Sequence[Entry], costs: Sequence[int], reserve: int) -> Cut:
     """Divide a conversation into what is folded and what stays.
 
-    Kept are: the messages that opened the current user turn, system messages, messages marked ``hint`` or ``pinned``
-    (with the call or result that belongs to them), and the longest contiguous tail of at most ``reserve`` tokens that
-    parts no call from its result, starting at a turn boundary when one fits. At least the last complete group is kept,
-    whatever its size.
+    Kept are: the messages that opened the current user turn with what was recalled for them, system messages, messages
+    marked ``hint`` or ``pinned`` (with the call or result that belongs to them), and the longest contiguous tail of at
+    most ``reserve`` tokens that parts no call from its result, starting at a turn boundary when one fits. At least the
+    last complete group is kept, whatever its size.
 
     Args:
         entries: ``(message, marks)`` in order.
@@ -98,7 +98,7 @@ def cut(entries: Sequence[Entry], costs: Sequence[int], reserve: int) -> Cut:
     start = _tail_start(entries, costs, reserve)
     pinned = _affordable(turn_opening(entries), costs, reserve)
     standing = _with_partners({i for i in range(start) if _stays(*entries[i])}, messages)
-    kept = standing.union(pinned, range(start, count))
+    kept = standing.union(pinned, _recalled_for(pinned, entries, costs, reserve), range(start, count))
     fold = [i for i in range(count) if i not in kept]
     inside = bool(pinned) and any(i > pinned[-1] for i in fold)
     return Cut(fold, sorted(kept), pinned, inside)
@@ -168,6 +168,16 @@ def _affordable(opening: list[int], costs: Sequence[int], reserve: int) -> list[
             break
         kept.insert(0, i)
     return kept
+
+
+def _recalled_for(opening: list[int], entries: Sequence[Entry], costs: Sequence[int], reserve: int) -> list[int]:
+    """What was recalled for the current turn: it stands right before its opening. Empty where it does not fit."""
+    found: list[int] = []
+    i = opening[0] - 1 if opening else -1
+    while i >= 0 and RECALL in entries[i][1]:
+        found.append(i)
+        i -= 1
+    return found if sum(costs[i] for i in [*opening, *found]) <= reserve else []
 
 
 def _stays(message: "Msg", marks: list[str]) -> bool:

@@ -1,0 +1,172 @@
+"""Recording conversations: each message is journalled once, and cards are written of several turns together."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from ..memory.lock import LoopLock
+from .recalling import is_injected
+
+if TYPE_CHECKING:
+    from agentscope.message import Msg
+
+    from ..memory.in_memory import ReMeInMemoryMemory
+    from ..reme import ReMe
+
+logger = logging.getLogger(__name__)
+
+# Sessions whose recent messages are known by id; of others the journal knows them.
+_MOST_SESSIONS = 256
+
+
+class Recorder:
+    """Takes what was said in the sessions of one :class:`~agentscope_reme.ReMe`.
+
+    Messages are in the journal when :meth:`record` returns. Every ``record_turns`` turns of a session, after
+    ``record_idle`` seconds without one, and when it is flushed, what is new goes to ``auto_memory`` in the background.
+
+    Args:
+        reme: Whose vault is written to.
+    """
+
+    def __init__(self, reme: "ReMe") -> None:
+        self._reme = reme
+        self._sessions: OrderedDict[str, _Session] = OrderedDict()
+        self._lock = LoopLock()
+        self._followed: WeakSet[ReMeInMemoryMemory] = WeakSet()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Recorder":
+        return self
+
+    async def follow(self, memory: "ReMeInMemoryMemory") -> int:
+        """Record what is new in a working memory, now and when this is flushed: a turn may have been interrupted."""
+        self._followed.add(memory)
+        entries = list(memory.content)
+        marks = [marks for _, marks in entries]
+        return await self.record(memory.session_id, [message for message, _ in entries], marks)
+
+    async def record(
+        self, session_id: str, messages: "Iterable[Msg]", marks: "Iterable[Sequence[str]] | None" = None
+    ) -> int:
+        """Journal the messages that are new, and return how many these are; injected text is no part of them.
+
+        Args:
+            session_id: Names the journal.
+            messages: A conversation, or its end; those recorded already cost a look-up.
+            marks: Those of each message.
+
+        Raises:
+            ReMeError: The journal cannot be written; the same messages are new the next time.
+        """
+        from ..vault.dialog import JournalRecord
+
+        async with self._lock:
+            listed = list(messages)
+            held = list(marks) if marks is not None else [()] * len(listed)
+            session = await self._session(session_id, [message.id for message in listed])
+            fresh = [
+                (message, mark)
+                for message, mark in zip(listed, held, strict=True)
+                if message.id not in session.known and not is_injected(message, mark)
+            ]
+            if not fresh:
+                return 0
+            records = [JournalRecord(message.to_dict(), tuple(mark)) for message, mark in fresh]
+            await self._reme.vault.journal(session_id).add(records)
+            session.learn([message.id for message, _ in fresh], self._reme.config.tombstones)
+            session.turns += 1
+        if session.turns >= self._reme.config.record_turns:
+            await self.hand_on(session_id)
+        else:
+            self._wait(session_id, session)
+        return len(fresh)
+
+    def is_recorded(self, session_id: str, message_id: str) -> bool:
+        """Whether a message of a session has been recorded by this object."""
+        session = self._sessions.get(session_id)
+        return session is not None and message_id in session.known
+
+    async def hand_on(self, session_id: str) -> None:
+        """Give what is new in a session to the background now."""
+        session = self._sessions.get(session_id)
+        if session is None or not session.waiting:
+            return
+        from agentscope.message import Msg
+
+        session.stop()
+        waiting, session.waiting, session.turns = session.waiting, {}, 0
+        lines = await asyncio.to_thread(self._reme.vault.journal(session_id).find, list(waiting))
+        if lines:
+            self._reme.add_async_summary_task([Msg.from_dict(line.msg) for line in lines], session_id=session_id)
+
+    async def flush(self) -> None:
+        """Give everything that is new to the background. Never raises."""
+        loop = asyncio.get_running_loop()
+        if begun := [task for task in self._tasks if task.get_loop() is loop]:
+            await asyncio.wait(begun)
+        for memory in list(self._followed):
+            try:
+                await self.follow(memory)
+            except Exception as error:
+                logger.warning("The end of session %s could not be recorded (%s).", memory.session_id, error)
+        for session_id in list(self._sessions):
+            await self._hand_on(session_id)
+
+    async def _hand_on(self, session_id: str) -> None:
+        try:
+            await self.hand_on(session_id)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            logger.warning("Session %s is recorded, but has no card yet (%s).", session_id, error)
+
+    async def _session(self, session_id: str, ids: Sequence[str]) -> "_Session":
+        session = self._sessions.get(session_id)
+        if session is None:
+            session = _Session()
+            # What an earlier process recorded, of a conversation that was loaded.
+            journal = self._reme.vault.journal(session_id)
+            for line in await asyncio.to_thread(journal.find, ids):
+                session.known[line.id] = None
+            self._sessions[session_id] = session
+        self._sessions.move_to_end(session_id)
+        while len(self._sessions) > _MOST_SESSIONS and not next(iter(self._sessions.values())).waiting:
+            self._sessions.popitem(last=False)
+        return session
+
+    def _wait(self, session_id: str, session: "_Session") -> None:
+        """Hand on when no other turn comes for a while."""
+        session.stop()
+        loop = asyncio.get_running_loop()
+        session.timer = loop.call_later(self._reme.config.record_idle, self._idle, session_id)
+
+    def _idle(self, session_id: str) -> None:
+        task = asyncio.get_running_loop().create_task(self._hand_on(session_id), name="agentscope-reme-record")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+class _Session:
+    """What is known of one session: ids of recorded messages, and which of them no card tells of yet."""
+
+    def __init__(self) -> None:
+        self.known: OrderedDict[str, None] = OrderedDict()
+        self.waiting: dict[str, None] = {}
+        self.turns = 0
+        self.timer: asyncio.TimerHandle | None = None
+
+    def learn(self, ids: Sequence[str], most: int) -> None:
+        for one in ids:
+            self.known[one] = None
+            self.waiting[one] = None
+        while len(self.known) > max(most, len(self.waiting)):
+            self.known.popitem(last=False)
+
+    def stop(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
