@@ -68,6 +68,17 @@ class ReMeConfig(BaseModel):
     record_turns: int = Field(5, ge=1, description="Recorded turns of a session that go into its card together.")
     record_idle: float = Field(120.0, gt=0, description="Seconds without a turn after which they go there as well.")
 
+    # Vectors
+    embedding_batch: int = Field(32, ge=1, description="Most texts in one call of the embedding model.")
+    embedding_wait: float = Field(2.0, ge=0, description="Seconds a search waits for vectors, then words alone answer.")
+    embedding_precision: Literal["int8", "float32"] = Field("int8", description="Numbers that vectors are kept as.")
+    embedding_query_prefix: str = Field("", description="Put before a question for the embedding model.")
+    embedding_text_prefix: str = Field("", description="Put before each text for the embedding model.")
+    fusion: Literal["sum", "rrf", "reme-0.3", "reme-0.4"] = Field(
+        "sum", description="How words and vectors become one score: weighted sum, reciprocal ranks, or a preset."
+    )
+    vector_weight: float | None = Field(None, ge=0, le=1, description="Share of vectors; None is the fusion's own.")
+
     # Life
     close_timeout: float = Field(10.0, ge=0, description="Seconds that close() waits for background work.")
 

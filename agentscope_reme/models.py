@@ -190,6 +190,20 @@ class IndexReport:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class VectorReport:
+    """What making vectors came to. ``texts`` are there, ``embedded`` were new, ``missing`` have no vector.
+
+    ``fault`` says why vectors are missing, "" when none is.
+    """
+
+    texts: int = 0
+    embedded: int = 0
+    missing: int = 0
+    fault: str = ""
+    seconds: float = 0.0
+
+
 # --- Working memory -----------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from .entries import ASKS, CORRECTS, REPEATS, TIME_WORDS
 from .keyword_columns import Ints, distinct
 
 if TYPE_CHECKING:
+    from .fusion import Dense
     from .query_terms import QueryTerms
     from .stretches import Stretches
 
@@ -52,7 +53,7 @@ class Context:
 
     ``allowed`` masks slots by the filter. ``named`` are the speakers whom the question names and ``name_terms`` the
     terms they are named by. ``closeness`` maps a day number to how near it is to the dates asked for. ``demoted`` and
-    ``preferred`` are file ids.
+    ``preferred`` are file ids. ``dense`` is what vectors say.
     """
 
     allowed: NDArray[np.bool_] | None = None
@@ -61,6 +62,7 @@ class Context:
     closeness: Callable[[int], float] | None = None
     demoted: frozenset[int] = frozenset()
     preferred: frozenset[int] = frozenset()
+    dense: "Dense | None" = None
     resolve: Callable[[str, str], str | None] | None = None
     titles: Callable[[Sequence[int]], Sequence[float]] | None = None
 

@@ -38,7 +38,7 @@ class ExcerptReader:
         entry = corpus.by_id[int(corpus.column("file")[slot])]
         if entry is None:
             return None
-        text = self._text(entry, slot)
+        text = self.unit_text(entry, slot)
         if text is None:
             self.stale.add(entry.path)
             return None
@@ -92,7 +92,8 @@ class ExcerptReader:
         apart = "\n" if all(part.speaker for part in parts) else "\n\n"
         return apart.join(part.text for part in parts)
 
-    def _text(self, entry: FileEntry, slot: int) -> str | None:
+    def unit_text(self, entry: FileEntry, slot: int) -> str | None:
+        """The text of a unit as it was indexed; None when its file has changed since."""
         corpus = self._corpus
         begin, stop = int(corpus.column("begin")[slot]), int(corpus.column("stop")[slot])
         if begin < 0:

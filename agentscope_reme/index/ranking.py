@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .boosts import Context, Weights, ceiling_factors, factors
 from .corpus import Corpus
 from .entries import BLUR, HEADING_ONLY, OFFSETS, REACH
+from .fusion import fuse
 from .keyword import top
 from .keyword_columns import Ints, distinct
 from .question import Floats, Question
@@ -38,13 +39,15 @@ _SHARES = np.array([BLUR[abs(offset)] for offset in OFFSETS], np.int64)[:, None]
 class Ranked:
     """Slots, best first, with scores from 0 to 1; ``evidence`` is how much of the content words the best hold, 0 to 1.
 
-    ``dated`` says that some stand under a day asked for.
+    ``dated`` says that some stand under a day asked for. ``gap`` is how much nearer the nearest unit is by its vector
+    than the average one, as a difference of cosines; 0 without vectors.
     """
 
     slots: Ints
     scores: Floats
     evidence: float = 0.0
     dated: bool = False
+    gap: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class _Scored:
     raw: Floats
     evidence: Floats
     dated: bool
+    gap: float
 
 
 def rank(
@@ -68,7 +72,9 @@ def rank(
     ideal = question.ideal or 1.0
     ceilings = _ceilings(question, blocks, stretch_score, context, weights)
     sure = blocks.with_days(corpus, days)
-    found = np.flatnonzero(ceilings)
+    # Vectors may speak for any unit, so none is left out.
+    found = np.flatnonzero(ceilings if context.dense is None else blocks.living)
+    everything |= context.dense is not None
     first = top(ceilings, want) if not everything and want < len(found) else found
     chosen = _chosen(question, blocks, ceilings, first, sure)
     scored = _score(question, chosen, stretch_score, days, context, weights)
@@ -82,7 +88,7 @@ def rank(
     best = top(scores, want)
     best = best[_order(corpus, scored.slots[best], scores[best], context.preferred)]
     proof = float(scored.evidence[best[:20]].max(initial=0.0)) / question.possible if question.possible else 0.0
-    return Ranked(scored.slots[best], scores[best], min(proof, 1.0), scored.dated)
+    return Ranked(scored.slots[best], scores[best], min(proof, 1.0), scored.dated, scored.gap)
 
 
 def _stretch_scores(question: Question) -> Floats:
@@ -177,12 +183,16 @@ def _score(
         score[alone] = DAY_ALONE * ideal / (1 + corpus.column("number")[slots[alone]])
         evidence[alone] = 0.0
         dated = bool(np.isin(corpus.column("day")[slots], days).any())
-    keep = score > 0
     if context.allowed is not None:
-        keep &= context.allowed[slots]
+        inside = context.allowed[slots]
+        slots, score, evidence = slots[inside], score[inside], evidence[inside]
+    gap = 0.0
+    if context.dense is not None:
+        score, gap = fuse(context.dense, slots, score, question.ideal or 1.0)
+    keep = score > 0
     slots, score, evidence = slots[keep], score[keep], evidence[keep]
     raw = score * factors(corpus, question.query, context, weights, slots, files[slots])
-    return _Scored(slots, raw, evidence, dated)
+    return _Scored(slots, raw, evidence, dated, gap)
 
 
 def _words(question: Question, slots: Ints) -> tuple[Floats, Floats]:

@@ -17,9 +17,11 @@ from .reading import day_number, day_text
 if TYPE_CHECKING:
     from ..vault.notes import Vault
     from .boosts import Weights
+    from .embedding import Asked
     from .query_terms import QueryTerms
     from .sync import Store
     from .tokenizer import Tokenizer
+    from .vectors import VectorArm
 
 LONGEST_QUERY = 2_000  # characters; what comes after is not looked at
 MOST_RANKED = 2_000
@@ -41,6 +43,7 @@ class Request:
     min_score: float | None = None
     filter: dict[str, Any] | None = None
     token_budget: int | None = None
+    asked: "Asked | None" = None  # its vector, where there is a second arm
 
 
 @dataclass(slots=True)
@@ -63,6 +66,7 @@ class Retriever:
     ) -> None:
         self._vault, self._store, self._tokenizer = vault, store, tokenizer
         self._weights, self._chunk_chars = weights, chunk_chars
+        self.vectors: VectorArm | None = None
         self._standing = Standing()
         self._links: dict[tuple[str, str], str | None] = {}  # where links lead, as long as no name changes
         self._links_of = (0, -1)
@@ -193,6 +197,7 @@ class Retriever:
             closeness=_closeness(query) if query.dates else None,
             demoted=standing.superseded | ended,
             preferred=standing.preferred,
+            dense=self.vectors.dense(corpus, request.asked) if self.vectors is not None else None,
             resolve=self._leads_to,
             titles=lambda numbers: [_title_in(corpus.by_id[number], folded) for number in numbers],
         )
@@ -224,6 +229,12 @@ class Retriever:
                 numbers.add(number)
                 terms |= shared
         return frozenset(numbers), frozenset(terms)
+
+    def persons(self) -> list[str]:
+        """Names of those who speak in some file, roles apart. The caller holds the store's lock."""
+        corpus = self._store.corpus
+        names = (corpus.speakers[number] for number in self._current_standing().voices)
+        return [name for name in names if name.casefold() not in _ROLES]
 
     def _current_standing(self) -> Standing:
         corpus, standing = self._store.corpus, self._standing

@@ -8,16 +8,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StateError
-from ..models import IndexReport, NodeHit, SearchResult
+from ..models import IndexReport, NodeHit, SearchResult, VectorReport
 from .freshness import Freshness, result_of
 
 if TYPE_CHECKING:
     from ..config import ReMeConfig
     from ..vault.notes import Vault
     from .boosts import Weights
+    from .embedding import Asked, EmbeddingModel
     from .graph import LinkGraph
     from .opened import Opened
     from .retrieval import Request
+    from .vectors import VectorArm
     from .watch import Watcher
 
 
@@ -31,6 +33,7 @@ class Index:
         *,
         clock: Callable[[], datetime] | None = None,
         weights: "Weights | None" = None,
+        embedding_model: "EmbeddingModel | None" = None,
     ) -> None:
         self.vault, self.config = vault, config
         self._clock = clock or vault.now
@@ -40,6 +43,7 @@ class Index:
         self._closed = False
         self._freshness = Freshness(self._opened, lambda: self._closed)
         vault.subscribe(self._freshness.changed)
+        self._vectors = self._arm(embedding_model) if embedding_model is not None else None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Index":
         return self  # an agent that is copied goes on with the same index
@@ -70,7 +74,10 @@ class Index:
         if not query.strip():
             return SearchResult("none", note="the query is empty; ask with words", query=query)
         behind = await self._freshness.wait_until_current(self.config.search_wait)
-        return await asyncio.to_thread(self._find, Request(query, limit, min_score, filter, token_budget), behind)
+        asked = await self._asked(query)
+        request = Request(query, limit, min_score, filter, token_budget, asked)
+        result = await asyncio.to_thread(self._find, request, behind)
+        return result if self._vectors is None else self._vectors.judged(result, asked)
 
     async def node_search(self, query: str, limit: int = 10) -> list[NodeHit]:
         """Notes of ``digest/`` that answer ``query``, best first, with name and description and without text.
@@ -85,7 +92,19 @@ class Index:
         """Look at every file now and take in what has changed."""
         self._must_be_open()
         await asyncio.to_thread(self._freshness.read_changed)
-        return await result_of(self._freshness.start_scan(fresh=True))
+        report = await result_of(self._freshness.start_scan(fresh=True))
+        if self._vectors is not None:
+            self._vectors.upkeep.start()
+        return report
+
+    async def embed(self) -> VectorReport | None:
+        """Look at every file and wait until each text has its vector; None without an embedding model.
+
+        Raises ConfigError when the model's vectors have another length than its ``dimensions``. A model that does not
+        work is no error here: the report says so.
+        """
+        await self.sync()
+        return await self._vectors.complete() if self._vectors is not None else None
 
     def follow(self, watcher: "Watcher") -> None:
         """Have a watcher say which files change; while it is live, a search looks at no others."""
@@ -108,7 +127,7 @@ class Index:
     async def persist(self) -> bool:
         """Write the index to disk now; False when this process may not (another one does) or cannot."""
         self._must_be_open()
-        return await asyncio.to_thread(lambda: self._opened().save(True))
+        return await asyncio.to_thread(self._persist)
 
     async def close(self) -> None:
         """Write what has not been written and let go of the lock. Safe to call twice."""
@@ -148,7 +167,14 @@ class Index:
             }
             if running:
                 out["indexed_share"] = round(opened.sync.progress.share, 3)
+        if self._vectors is not None:
+            out["vectors"] = self._vectors.status()
         return out
+
+    def _arm(self, model: "EmbeddingModel") -> "VectorArm":
+        from .vectors import VectorArm
+
+        return VectorArm(self.vault, self.config, model, lambda: self._open, lambda: self._freshness.scanned >= 0)
 
     # --- opening and closing --------------------------------------------------------------------------------------
 
@@ -162,10 +188,13 @@ class Index:
         with self._opening:
             if self._open is None:
                 self._open = Opened.load(self.vault, self.config, self._weights)
+                self._open.retriever.vectors = self._vectors
             return self._open
 
     def _shut(self) -> None:
         self._freshness.finish(self.config.close_timeout)
+        if self._vectors is not None:
+            self._vectors.upkeep.close(self.config.close_timeout)
         opened = self._open
         if opened is not None:
             opened.save(False)
@@ -180,6 +209,7 @@ class Index:
             if old.stored and old.lock.acquire():
                 snapshot.discard(self.vault.storage)
         fresh = Opened.empty(self.vault, self.config, self._weights, old.tokenizer, old.lock)
+        fresh.retriever.vectors = self._vectors
         report = fresh.sync.scan(every=True, stop=lambda: self._closed)
         with self._opening:
             self._open = fresh
@@ -197,7 +227,21 @@ class Index:
         with opened.store.lock:
             return tuple(differences(opened.store.corpus, fresh.store.corpus))
 
+    def _persist(self) -> bool:
+        opened = self._opened()
+        if self._vectors is not None:
+            self._vectors.upkeep.drop_and_save()
+        return opened.save(True)
+
     # --- searching ------------------------------------------------------------------------------------------------
+
+    async def _asked(self, query: str) -> "Asked | None":
+        """The question's vector, where there is a second arm."""
+        if self._vectors is None:
+            return None
+        # Vectors of what has just been written are waited for, which needs it to be known.
+        await asyncio.to_thread(self._freshness.read_changed, self.config.search_wait)
+        return await self._vectors.ask(query)
 
     def _find(self, request: "Request", behind: str) -> SearchResult:
         opened = self._opened()

@@ -1,0 +1,97 @@
+"""Which texts of a corpus are to have vectors, and the texts themselves, read from the files when they are embedded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .embedding_text import NO_TEXT, embedded_text, text_key
+from .keyword_columns import distinct
+from .vectors_table import Keys, VectorTable
+
+if TYPE_CHECKING:
+    from ..vault.notes import Vault
+    from .corpus import Corpus
+    from .entries import FileEntry
+    from .excerpts import ExcerptReader
+    from .sync import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a text stands: the unit ``number`` of a file. ``key`` is that of the text."""
+
+    path: str
+    number: int
+    key: int
+
+
+def keys_of(corpus: "Corpus") -> Keys:
+    """The keys of all texts that are to have vectors, each once, ascending."""
+    keys = distinct(corpus.column("text")[corpus.units.alive])
+    return keys[keys != NO_TEXT]
+
+
+def keys_only_in(corpus: "Corpus", paths: Sequence[str]) -> Keys:
+    """Keys of texts that stand in these files and in no others."""
+    column, alive = corpus.column("text"), corpus.units.alive.copy()
+    slots = [corpus.files[path].slots for path in paths if path in corpus.files]
+    if not slots:
+        return np.zeros(0, np.int64)
+    inside = np.concatenate(slots)
+    alive[inside] = False
+    keys = distinct(column[inside])
+    return keys[(keys != NO_TEXT) & ~np.isin(keys, column[alive])]
+
+
+def places_without(corpus: "Corpus", table: VectorTable, left_out: set[int]) -> list[Place]:
+    """A place of each text without a vector, those of recently changed files first."""
+    missing = set(table.missing(keys_of(corpus)).tolist()) - left_out
+    if not missing:
+        return []
+    column = corpus.column("text")
+    found: list[Place] = []
+    for entry in sorted(corpus.files.values(), key=lambda entry: (-entry.mtime, entry.path)):
+        for number, key in enumerate(column[entry.slots].tolist()):
+            if key in missing:
+                missing.discard(key)
+                found.append(Place(entry.path, number, key))
+        if not missing:
+            break
+    return found
+
+
+class TextReader:
+    """Reads texts file by file; a file is kept as long as the next text stands in it. For one thread."""
+
+    def __init__(self, vault: "Vault", store: "Store", chunk_chars: int) -> None:
+        self._vault, self._store, self._chunk_chars = vault, store, chunk_chars
+        self._entry: FileEntry | None = None
+        self._reader: ExcerptReader | None = None
+
+    def read(self, places: Sequence[Place]) -> dict[int, str]:
+        """Texts by key; what does not stand there any more is left out."""
+        out = {}
+        for place in places:
+            with self._store.lock:
+                text = self._text(place)
+            if text and text_key(text) == place.key:
+                out[place.key] = text
+        return out
+
+    def _text(self, place: Place) -> str:
+        from .excerpts import ExcerptReader
+
+        corpus = self._store.corpus
+        entry = corpus.files.get(place.path)
+        if entry is None or place.number >= len(entry.slots):
+            return ""
+        slot = int(entry.slots[place.number])
+        if int(corpus.column("text")[slot]) != place.key:
+            return ""
+        if self._reader is None or entry is not self._entry:
+            self._entry, self._reader = entry, ExcerptReader(self._vault, corpus, self._chunk_chars, lambda _: 0.0)
+        text = self._reader.unit_text(entry, slot)
+        speaker = int(corpus.column("speaker")[slot])
+        return embedded_text(corpus.speakers[speaker] if speaker >= 0 else "", text) if text else ""
