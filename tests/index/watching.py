@@ -25,7 +25,7 @@ class Heard:
 class StubEvents:
     """Stands for the system's events: they come when the test says so."""
 
-    made: "ClassVar[list[StubEvents]]" = []
+    made: ClassVar[list["StubEvents"]] = []
     fails: ClassVar[OSError | None] = None
 
     def __init__(self, root: str, noticed: Callable[[str, bool], None]) -> None:
