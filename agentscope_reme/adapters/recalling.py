@@ -34,6 +34,7 @@ _NOT_WORD = re.compile(r"[\W_]+")
 # How a card or a journal begins a statement: time and speaker.
 _SPOKEN = re.compile(r"^(?:[-*] )?(?:\d{4}-\d\d-\d\d )?(?:\d\d:\d\d )?[^:\n]{1,40}: ")
 _GENERATED = re.compile(r"^<!-- reme:begin (\w+) -->.*?(?:^<!-- reme:end \1 -->[^\n]*\n?|\Z)", re.MULTILINE | re.DOTALL)
+_LINKED = re.compile(r"\[\[([^\]|#\n]+)")
 _SHORTEST = 8  # squashed characters of a line that says something
 
 
@@ -130,7 +131,7 @@ def _fresh(reme: "ReMe", hits: "Sequence[SearchHit]", shown: Shown) -> "list[Sea
     journal = f"{DIALOG}/{session_file_name(shown.session_id)}.jsonl" if shown.session_id else ""
     kept = []
     for hit in hits:
-        if shown.whole and journal and (hit.path == journal or _is_card_of(reme, hit.path, shown.session_id)):
+        if shown.whole and journal and (hit.path == journal or _is_of(reme, hit, shown.session_id)):
             continue
         lines = [squashed(_SPOKEN.sub("", line)) for line in hit.text.split("\n")]
         said = [line for line in lines if len(line) >= _SHORTEST]
@@ -140,15 +141,19 @@ def _fresh(reme: "ReMe", hits: "Sequence[SearchHit]", shown: Shown) -> "list[Sea
     return kept
 
 
-def _is_card_of(reme: "ReMe", path: str, session_id: str) -> bool:
-    """Whether a path is the session's card of a day."""
-    if not path.startswith(f"{DAILY}/") or path.count("/") != 2:
+def _is_of(reme: "ReMe", hit: "SearchHit", session_id: str) -> bool:
+    """Whether a passage is of the session's card of a day, or is the line about that card on the day's page."""
+    if not hit.path.startswith(f"{DAILY}/"):
         return False
+    paths = [hit.path] if hit.path.count("/") == 2 else _LINKED.findall(hit.text)
+    return bool(paths) and all(_session_of(reme, path) == session_id for path in paths)
+
+
+def _session_of(reme: "ReMe", path: str) -> str:
     try:
-        front = reme.vault.frontmatter_read_sync(path).data
+        return str(reme.vault.frontmatter_read_sync(path).data.get("session_id") or "")
     except (ReMeError, OSError):
-        return False
-    return str(front.get("session_id") or "") == session_id
+        return ""
 
 
 async def passages_text(
