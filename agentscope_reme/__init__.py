@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .adapters import ReMeLongTermMemory
+    from .adapters import LocalEmbedding, ReMeLongTermMemory
     from .config import ReMeConfig
     from .hooks import MemoryCompactionHook, RecallHook, RecordingHook
     from .memory import ReMeInMemoryMemory, ToolResultCompactor
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .toolkit import register_memory_tools
 
 _HOME = {
+    "LocalEmbedding": ".adapters",
     "ReMe": ".reme",
     "ReMeConfig": ".config",
     "ReMeInMemoryMemory": ".memory",
@@ -33,6 +34,7 @@ _HOME = {
 }
 
 __all__ = [
+    "LocalEmbedding",
     "MemoryCompactionHook",
     "ReMe",
     "ReMeConfig",

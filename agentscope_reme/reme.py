@@ -4,7 +4,7 @@ import asyncio
 import logging
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -35,7 +35,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # What an open vault and its index were made with.
-_FIXED = ("vault_dir", "timezone", "link_resolution", "chunk_chars", "embed_toc", "chinese", "ignore", "watch")
+_FIXED: tuple[str, ...] = (
+    "vault_dir",
+    "timezone",
+    "link_resolution",
+    "chunk_chars",
+    "embed_toc",
+    "chinese",
+    "ignore",
+    "watch",
+)
+_FIXED += ("fusion", "vector_weight", *(name for name in ReMeConfig.model_fields if name.startswith("embedding_")))
 
 # Names of the systems this one is compatible with -> ours.
 _ALIASES = {
@@ -55,6 +65,8 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
         vault_dir: Folder of the vault.
         chat_model: Any AgentScope chat model, for checkpoints; without one they are extractive.
         formatter: The formatter that belongs to ``chat_model``.
+        embedding_model: Any AgentScope embedding model, or ``"local"`` for the one of the ``local-embedding`` extra;
+            search then compares meanings beside words. Without one it compares words.
         token_counter: An AgentScope ``TokenCounterBase`` or a :class:`~agentscope_reme.memory.tokens.TextCounter`; the
             Qwen vocabulary by default.
         on_event: Called with each :class:`~agentscope_reme.models.CompactionEvent`.
@@ -71,6 +83,7 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
         *,
         chat_model: Any = None,
         formatter: Any = None,
+        embedding_model: Any = None,
         token_counter: Any = None,
         on_event: Callable[[CompactionEvent], None] | None = None,
         config: ReMeConfig | None = None,
@@ -81,6 +94,7 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
         self.config = ReMeConfig.of(**{**(config.model_dump() if config else {}), **_renamed(settings)})
         self.chat_model = chat_model
         self.formatter = formatter
+        self.embedding_model = _embedding_model(embedding_model)
         self.budget = TokenBudget(token_counter, self.config.media_tokens)
         self.on_event = on_event
         self._vault: Vault | None = None
@@ -98,6 +112,31 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ReMe":
         return self
+
+    @classmethod
+    def for_scope(cls, root: "str | Path", user_id: str, **settings: Any) -> Self:
+        """Make the memory of one user, or of one agent: a vault of its own in ``root``, which no other id reaches.
+
+        Args:
+            root: A folder that holds nothing but such vaults.
+            user_id: Any text. It is encoded into a folder name, differently for different ids, whatever it holds.
+            settings: As for a :class:`ReMe`.
+
+        Raises:
+            ConfigError: The id is empty or no text, or ``root`` is a vault itself, whose owner would see all of them.
+        """
+        from pathlib import Path
+
+        from .vault.layout import MEMORY_FILE, VAULT_FOLDERS, scope_folder
+
+        if not isinstance(user_id, str) or not user_id.strip():
+            raise ConfigError(f"user_id: {user_id!r} names nobody; without an id all would share one memory")
+        folder = Path(root)
+        if found := next((name for name in (MEMORY_FILE, *sorted(VAULT_FOLDERS)) if (folder / name).exists()), None):
+            raise ConfigError(
+                f"{folder} is a vault itself (it has {found}); give a folder that holds only users' vaults"
+            )
+        return cls(folder / scope_folder(user_id), **settings)
 
     # --- life -----------------------------------------------------------------------------------------------------
 
@@ -180,7 +219,7 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
         if self._index is None:
             from .index import Index
 
-            self._index = Index(self.vault, self.config)
+            self._index = Index(self.vault, self.config, embedding_model=self.embedding_model)
         return self._index
 
     @property
@@ -295,6 +334,16 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
         from .toolkit import MemoryTools
 
         return await MemoryTools(self).memory_search(query, max_results, min_score or 0.0)
+
+
+def _embedding_model(given: Any) -> Any:
+    if given == "local":
+        from .index.embedding_local import LocalModel
+
+        return LocalModel()
+    if given is None or (callable(given) and hasattr(given, "model_name") and hasattr(given, "dimensions")):
+        return given
+    raise ConfigError(f'embedding_model: {given!r} is neither an AgentScope embedding model nor "local"')
 
 
 def _renamed(settings: dict[str, Any]) -> dict[str, Any]:
