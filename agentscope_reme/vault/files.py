@@ -106,8 +106,20 @@ class Files:
             refuse_hidden(real, actor, self.ignore)
         return real
 
-    def change(self, path: str, new_bytes: NewBytes, *, actor: str, reason: str, appending: bool = False) -> NoteChange:
-        """Under the lock: see what is there, work out what shall be, record it, replace it; then tell the listeners."""
+    def change(
+        self,
+        path: str,
+        new_bytes: NewBytes,
+        *,
+        actor: str,
+        reason: str,
+        appending: bool = False,
+        group: str | None = None,
+    ) -> NoteChange:
+        """Under the lock: see what is there, work out what shall be, record it, replace it; then tell the listeners.
+
+        ``group`` joins this change with others of one operation, which are undone together by that id.
+        """
         with self.storage.lock():
             real = self.real_path(path, actor=actor)
             old = self.storage.read_if_any(real)
@@ -118,7 +130,7 @@ class Files:
             if old == new:
                 return NoteChange(real, "unchanged", version)
             kind = "created" if old is None else "appended" if appending and new.startswith(old) else "changed"
-            (entry,) = self.log.record([Change(real, kind, old, new)], actor=actor, reason=reason)
+            (entry,) = self.log.record([Change(real, kind, old, new)], actor=actor, reason=reason, group=group)
             try:
                 self.storage.replace(real, new, expect=None if old is None else version_of(old))
             except BaseException:

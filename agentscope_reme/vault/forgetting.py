@@ -1,8 +1,8 @@
 """Forgetting a note as far as the vault's files go: first it is worked out what goes, then it goes.
 
-In this order: links of other notes (when asked for), offloaded results, journals, the note, the day's page, the history
-last. Each is found by what goes after it, so that after an interruption the same call completes it. Forgetting itself
-leaves no line in the history: it would name what is forgotten.
+In this order: links of other notes (when asked for), offloaded results, journals, the note, the day's page, what the
+pipelines remember of it, the history last. Each is found by what goes after it, so that after an interruption the same
+call completes it. Forgetting itself leaves no line in the history: it would name what is forgotten.
 """
 
 import re
@@ -24,6 +24,7 @@ from .layout import DIALOG, HISTORY, METADATA, RESOURCE, daily_page, iter_files
 from .purging import Purge, plan_purge, purge
 from .references import References, all_references, references_of
 from .removal import files_below
+from .run_records import forget_in_records
 from .wikilink import front_matter_links, parse_links, unlink
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def forget(
         events += [(file, "removed") for file in traces.files]
         for day in sorted(traces.days):
             daily_reindex(vault, day, actor="system")
+        forget_in_records(storage, traces.names)
         traces.purge = purge(vault.log, [traces.path], _mentions(traces))
     for file, kind in events:
         vault.publish(file, kind)

@@ -64,9 +64,13 @@ class Storage:
         return self._lock.held()
 
     def _lock_path(self) -> Path:
+        return self.lock_file("vault.lock")
+
+    def lock_file(self, name: str) -> Path:
+        """Where a lock file of the vault lies; its folder is made."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            with locate(self.root, (METADATA, "vault.lock"), make=_make_folder) as place:
+            with locate(self.root, (METADATA, name), make=_make_folder) as place:
                 return place.folder.path / place.name
         except OSError as error:
             raise refusal(error, METADATA) from error

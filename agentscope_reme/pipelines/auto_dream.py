@@ -1,0 +1,376 @@
+"""Daily notes become long-term notes: extract, integrate, topics, finish.
+
+A model says what is worth keeping and where it belongs; what it says is checked against the files and put into effect
+by rules (``dream_units``, ``dream_decisions``). Nothing is written before all is decided and the plan is on the disk.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from ..errors import NoteError, ReMeError, StateError
+from ..models import NodeHit, Response
+from ..prompts import load_prompt
+from ..vault.daily import daily_reindex, day_of
+from ..vault.encoding import decode_exact, kind_of
+from ..vault.notes import finish
+from ..vault.run_lock import run_lock
+from ..vault.run_records import write_log
+from .agent import PlanError
+from .dream_decisions import Candidate, Decision, Step, known_already, settle
+from .dream_instructions import LEFT_OUT, instructs
+from .dream_report import DreamReport, full_log
+from .dream_sources import MAX_PIECES, Piece, Scan, Source, requests, scan
+from .dream_state import NAME, DreamState, Plan, read_state
+from .dream_units import Extraction, Topic, Unit, checked_topics, checked_units, still_there
+from .dream_writing import candidate_of, free_path, with_step, write_steps
+from .evidence import language_of
+from .fence import fenced
+from .topics import Planning, choose_topics, past_topics, read_interests, write_interests
+
+if TYPE_CHECKING:
+    from ..index import Index
+    from ..vault import Vault
+
+logger = logging.getLogger(__name__)
+
+NODES = 8
+"""Digest notes that a unit is compared with, beside those that the same run has changed."""
+
+NOTE_CHARS = 3_000
+"""Most characters of a digest note that the model is shown."""
+
+MOST_WAITING = 30
+"""Units that wait from which on no more notes are read, so that what waits cannot grow without bound."""
+
+LOCK_SECONDS = 30.0
+"""How long a run waits for another one to end."""
+
+Language = Literal["auto", "en", "zh"]
+
+
+async def auto_dream(
+    vault: "Vault",
+    index: "Index",
+    *,
+    planner: Planning | None,
+    date: str = "",
+    scan_days: int = 2,
+    max_units: int = 5,
+    topic_count: int = 3,
+    topic_diversity_days: int = 7,
+    hint: str = "",
+    language: Language = "auto",
+    lock_wait: float = LOCK_SECONDS,
+) -> Response:
+    """Integrate what daily notes hold into the long-term notes of ``digest/``, and write down topics.
+
+    Args:
+        vault: The files.
+        index: Finds the digest notes that a unit may belong to.
+        planner: Asks the model. Without one nothing is changed and the response says so.
+        date: The day the run is for (``YYYY-MM-DD``). Without one it is today, and what earlier days still hold that no
+            run has read is read as well.
+        scan_days: How many days up to it are looked at first.
+        max_units: Most units integrated in one run; the others wait for the next.
+        topic_count: Most topics of the day in ``interests.yaml``.
+        topic_diversity_days: Topics of that many days before are not repeated.
+        hint: What to look for, in the caller's words.
+        language: Of prompts and notes; ``auto`` is that of the notes read.
+        lock_wait: Seconds to wait for another run in this vault.
+
+    ``success`` is False when something failed; what could be done was done, and the rest is tried by the next run.
+    ``metadata`` has ``run_id`` (undoes the run), ``created``, ``modified``, ``integrated``, ``skipped``, ``waiting``,
+    ``topics``, ``log`` and more: see docs/pipelines.md.
+    """
+    try:
+        day = day_of(vault, date)
+    except ReMeError as error:
+        return Response(False, f"{error}; nothing was changed", {"date": date, "errors": [str(error)]})
+    if planner is None:
+        why = "auto_dream needs a chat model, and none is configured; nothing was changed"
+        return Response(False, why, {"date": day, "errors": [why]})
+    report = DreamReport(date=day, scan_days=max(1, scan_days))
+    if not vault.root.is_dir():
+        return report.response(logged=False)
+    run = _Run(vault, index, planner, report, language, hint)
+    try:
+        async with run_lock(vault.storage, NAME, wait=lock_wait):
+            return await run.dream(not date, max(0, max_units), max(0, topic_count), max(0, topic_diversity_days))
+    except StateError as error:
+        report.errors.append(str(error))
+        return report.response(logged=False)
+    except ReMeError as error:
+        logger.warning("A dream ended early: %s", error)
+        report.errors.append(str(error))
+        return report.response(logged=False)
+
+
+class _Run:
+    """One run, under its lock."""
+
+    def __init__(
+        self, vault: "Vault", index: "Index", planner: Planning, report: DreamReport, language: Language, hint: str
+    ) -> None:
+        self.vault, self.index, self.planner, self.report = vault, index, planner, report
+        self.language, self.hint = language, hint
+        self.texts: dict[str, str] = {}  # digest notes as they will be, by path
+
+    async def dream(self, all_days: bool, max_units: int, topic_count: int, diversity: int) -> Response:
+        """Complete what an interrupted run left, then read, decide, write."""
+        report = self.report
+        state = await asyncio.to_thread(read_state, self.vault)
+        if state.plan is not None:
+            report.resumed = state.plan.run_id
+            await finish(self._write, state, state.plan)
+        report.run_id = self.vault.log.new_id()
+        try:
+            await finish(daily_reindex, self.vault, report.date)
+        except ReMeError as error:
+            report.warnings.append(f"the page of {report.date} was not brought up to date: {error}")
+        known = dict(state.notes)
+        found = await asyncio.to_thread(scan, self.vault, report.date, report.scan_days, known, all_days=all_days)
+        self._tell_scan(found)
+        plan = Plan(report.run_id, report.date, topic_count=topic_count)
+        waiting = await asyncio.to_thread(self._still_waiting, state.waiting)
+        units, topics = await self._extract(state, found.changed, plan, len(waiting))
+        report.units = list(units)
+        todo = list({unit.id: unit for unit in [*waiting, *units]}.values())
+        plan.waiting = todo[max_units:]
+        plan.steps, failed = await self._integrate(todo[:max_units])
+        plan.waiting = [*failed, *plan.waiting]
+        plan.topics = await self._choose(topics, topic_count, diversity)
+        return await self._conclude(state, plan, found)
+
+    async def _conclude(self, state: DreamState, plan: Plan, found: Scan) -> Response:
+        report = self.report
+        report.steps, report.waiting, report.topics = plan.steps, plan.waiting, plan.topics
+        if found.gone:
+            report.unsourced = await asyncio.to_thread(self._citing, found.gone)
+            for path in found.gone:
+                state.notes.pop(path, None)
+        if not (plan.steps or plan.topics):
+            # What was read and holds nothing needs no log, only to be known.
+            state.notes |= plan.notes
+            state.partial = plan.partial
+            changed = state.waiting != plan.waiting
+            state.waiting = plan.waiting
+            if plan.notes or plan.partial or found.gone or changed:
+                await finish(state.save, self.vault)
+            return report.response(logged=False)
+        plan.log = report.log_lines()
+        await finish(self._write, state, plan)
+        return report.response(logged=True)
+
+    def _write(self, state: DreamState, plan: Plan) -> None:
+        """Make the plan durable, write it, and go on to the state after it. Does what is left after an interruption."""
+        vault, report = self.vault, self.report
+        state.plan = plan
+        state.save(vault)
+        written = write_steps(vault, plan.steps, plan.run_id)
+        errors = [f"{path}: {reason}" for path, reason in written.failed]
+        try:
+            write_interests(vault, plan.day, plan.topics, plan.topic_count, plan.run_id)
+        except ReMeError as error:
+            errors.append(str(error))
+        entries = [entry for entry in vault.log.entries() if entry.group == plan.run_id]
+        report.add_changes(entries)
+        report.errors += errors
+        lines = [*plan.log, *(f"- failed: {error}" for error in errors)]
+        lines += [f"- waits, as what it was about is gone: {step.path}" for step in written.waiting]
+        write_log(vault.storage, plan.run_id, full_log(plan.run_id, plan.day, lines, entries))
+        state.notes |= plan.notes
+        state.partial = plan.partial
+        back = [step.unit for step in written.waiting]
+        state.waiting = [*back, *plan.waiting]
+        report.waiting = [*back, *report.waiting]
+        state.plan = None
+        state.save(vault)
+
+    # --- extract --------------------------------------------------------------------------------------------------
+
+    async def _extract(
+        self, state: DreamState, changed: Sequence[Source], plan: Plan, waiting: int
+    ) -> tuple[list[Unit], list[Topic]]:
+        """Ask for what the changed notes hold. What was read is noted in the plan, by the version that was read."""
+        report = self.report
+        plan.notes |= {source.path: source.version for source in changed if not source.lines}
+        sources = [source for source in changed if source.lines]
+        done = {path: last for path, (version, last) in state.partial.items() if _is_version(sources, path, version)}
+        batches = await asyncio.to_thread(requests, sources, done)
+        units: list[Unit] = []
+        topics: list[Topic] = []
+        allowed = MAX_PIECES if waiting < MOST_WAITING else 0
+        stuck: set[str] = set()
+        for batch in batches[:allowed]:
+            pieces = [piece for piece in batch if piece.source.path not in stuck]
+            claims, tongue = await self._ask(pieces) if pieces else (None, "en")
+            if claims is None:
+                stuck |= {piece.source.path for piece in pieces}
+                continue
+            found, dropped = await asyncio.to_thread(checked_units, claims.units, pieces, tongue)
+            interests, unfounded = await asyncio.to_thread(checked_topics, claims.topics, pieces)
+            where = ", ".join(dict.fromkeys(piece.source.path for piece in pieces))
+            report.warnings += [f"{text} ({where})" for text in (*dropped, *unfounded)]
+            units += found
+            topics += interests
+            for piece in pieces:
+                _note_read(plan, piece)
+        report.read = [source.path for source in sources if source.path in plan.notes or source.path in plan.partial]
+        report.left = [source.path for source in sources if source.path not in plan.notes]
+        plan.partial |= {
+            path: seen for path, seen in state.partial.items() if path in report.left and path not in plan.partial
+        }
+        return units, topics
+
+    async def _ask(self, pieces: Sequence[Piece]) -> tuple[Extraction | None, str]:
+        tongue = self._tongue([piece.source.text(piece.first, piece.last) for piece in pieces])
+        notes = [
+            fenced(
+                "note",
+                piece.shown(tongue),
+                path=piece.source.path,
+                day=piece.source.day,
+                name=piece.source.name,
+                trust=piece.source.trust,
+            )
+            for piece in pieces
+        ]
+        user = "\n\n".join([*notes, *([fenced("hint", self.hint)] if self.hint.strip() else [])])
+        try:
+            system = load_prompt("dream_extract", tongue)
+            return await self.planner.plan(Extraction, system=system, user=user, language=tongue), tongue
+        except PlanError as error:
+            paths = ", ".join(dict.fromkeys(piece.source.path for piece in pieces))
+            self.report.errors.append(f"nothing was taken from {paths}, which the next run reads again: {error}")
+            return None, tongue
+
+    def _tongue(self, texts: Sequence[str]) -> str:
+        return self.language if self.language in ("en", "zh") else language_of(texts)
+
+    # --- integrate ------------------------------------------------------------------------------------------------
+
+    async def _integrate(self, units: Sequence[Unit]) -> tuple[list[Step], list[Unit]]:
+        """A step for each unit, the oldest first; the units for which the model gave no decision."""
+        steps: list[Step] = []
+        failed: list[Unit] = []
+        for unit in sorted(units, key=lambda unit: min((one.date for one in unit.evidence), default="")):
+            try:
+                step = await self._decide(unit)
+            except PlanError as error:
+                failed.append(unit)
+                self.report.errors.append(f"no decision on {unit.name!r}, which waits: {error}")
+                continue
+            steps.append(await asyncio.to_thread(self._foresee, step))
+        return steps, failed
+
+    async def _decide(self, unit: Unit) -> Step:
+        hits = await self.index.node_search(f"{unit.name} {' '.join(unit.statement.split())}", NODES)
+        candidates = await asyncio.to_thread(self._candidates, hits)
+        step = known_already(unit, candidates)
+        if step is not None:
+            return step
+        said = "\n".join(f"- {one.date} {one.speaker}: {one.text}" for one in unit.evidence)
+        shown = fenced(
+            "unit", f"{unit.statement}\n{said}", name=unit.name, category=unit.category, since=unit.valid_from
+        )
+        user = "\n\n".join([shown, *(_shown(candidate, unit.language) for candidate in candidates)])
+        system = load_prompt("dream_integrate", unit.language)
+        decision = await self.planner.plan(Decision, system=system, user=user, language=unit.language)
+        return await asyncio.to_thread(settle, unit, decision, candidates)
+
+    def _candidates(self, hits: Sequence[NodeHit]) -> list[Candidate]:
+        paths = dict.fromkeys([*(hit.path for hit in hits), *self.texts])
+        found = []
+        for path in paths:
+            text = self._text(path)
+            if text is not None:
+                found.append(candidate_of(path, text))
+        return found
+
+    def _text(self, path: str) -> str | None:
+        if path in self.texts:
+            return self.texts[path]
+        try:
+            data = self.vault.read_bytes(path)
+        except NoteError:
+            return None
+        return decode_exact(data) if kind_of(data).exact else None
+
+    def _foresee(self, step: Step) -> Step:
+        """Have the steps that follow see the note as this one will leave it."""
+        if step.action == "none":
+            return step
+        if step.action == "create":
+            step = replace(step, path=free_path(self.vault, step.unit.category, step.unit.name, self.texts))
+        text = None if step.action == "create" else self._text(step.path)
+        changed = with_step(text, step, self.vault.now().replace(microsecond=0))
+        if changed is not None:
+            self.texts[step.path] = changed
+        return step
+
+    # --- topics, and what else is told ----------------------------------------------------------------------------
+
+    async def _choose(self, topics: Sequence[Topic], count: int, diversity: int) -> list[Topic]:
+        if not topics or not count:
+            return []
+        report = self.report
+        try:
+            present = await asyncio.to_thread(read_interests, self.vault, report.date)
+        except ReMeError as error:
+            report.errors.append(str(error))
+            return []
+        past = await asyncio.to_thread(past_topics, self.vault, report.date, diversity)
+        kept = present[0] if present else []
+        tongue = self._tongue([topic.title for topic in topics])
+        chosen, told = await choose_topics(self.planner, topics, kept, past, count=count, language=tongue)
+        report.warnings += [told] if told else []
+        return chosen
+
+    def _tell_scan(self, found: Scan) -> None:
+        report = self.report
+        report.scanned, report.outside, report.gone = len(found.versions), found.outside, list(found.gone)
+        report.unchanged = len(found.versions) - len(found.changed) - found.outside
+        report.warnings += [reason for _, reason in found.failed]
+
+    def _still_waiting(self, units: Sequence[Unit]) -> list[Unit]:
+        return [unit for one in units if (unit := still_there(self.vault, one)) is not None]
+
+    def _citing(self, gone: Sequence[str]) -> list[str]:
+        """The digest notes that rest on notes which are gone; what they say stays."""
+        from ..vault.inbound import links_to
+
+        links = links_to(self.vault, set(gone))
+        return sorted(
+            {f"{link.source_path} cites {link.target_path}" for link in links if link.source_path.startswith("digest/")}
+        )
+
+
+def _note_read(plan: Plan, piece: Piece) -> None:
+    source = piece.source
+    if piece.ends:
+        plan.notes[source.path] = source.version
+        plan.partial.pop(source.path, None)
+    else:
+        plan.partial[source.path] = (source.version, piece.last)
+
+
+def _is_version(sources: Sequence[Source], path: str, version: str) -> bool:
+    return any(source.path == path and source.version == version for source in sources)
+
+
+def _shown(candidate: Candidate, language: str) -> str:
+    """A digest note as the model sees it: its statements with their ids, and what else its user wrote."""
+    rows = []
+    for held in candidate.part.statements:
+        days = " – ".join(day for day in (held.valid_from, held.valid_to) if day)
+        rows.append(f"[{held.id}] {'' if held.current else '(earlier) '}{held.text}{f' ({days})' if days else ''}")
+    if not rows:
+        rows = [candidate.body.strip()]
+    external = candidate.trust == "external"
+    lines = [line for row in rows for line in row[:NOTE_CHARS].split("\n")]
+    shown = [LEFT_OUT[language] if instructs(line, external=external) else line for line in lines]
+    text = "\n".join(shown)[:NOTE_CHARS]
+    return fenced("note", text, path=candidate.path, name=candidate.name, trust=candidate.trust or "")

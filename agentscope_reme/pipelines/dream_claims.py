@@ -1,0 +1,213 @@
+"""What a statement claims, as far as rules can tell: numbers, dates, names, and whether it denies.
+
+Two statements that share most words may still say opposite things ("three years", "four years"; "allergic", "not
+allergic"). Similarity never decides that two are the same; these do, and where they differ, both are kept.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from datetime import date
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from .facts import names_of
+
+if TYPE_CHECKING:
+    from ..index.tokenizer import Tokenizer
+
+Difference = Literal["numbers", "dates", "names", "negation"]
+
+_NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?|(?<=[A-Za-z_\u3400-\u9fff])\d+(?:\.\d+)?|\d+(?:\.\d+)?")
+_SMALL = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+)
+_TENS = {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100}
+_SPELT = {word: str(number) for number, word in enumerate(_SMALL)} | {word: str(n) for word, n in _TENS.items()}
+_SPELT |= {"once": "1", "twice": "2", "half": "0.5"}
+_LATIN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
+_CHINESE_NUMBER = re.compile(
+    r"([〇零一二两三四五六七八九十百]{1,5})(?=个|年|月|天|日|周|岁|次|小时|分钟|块|元|人|位|只|条|本|件|台|辆|公里|倍|成|点|号)"
+)
+_NOT = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|isn|aren|wasn|weren|doesn|don|didn|won|can|couldn"
+    r"|wouldn|shouldn|hasn|haven|hadn)['’]t\b|\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|stopped"
+    r"|quit|off|except|instead)\b|[不没无未别勿非]|停止|放弃|戒了|除了",
+    re.IGNORECASE,
+)
+# In these the character denies nothing.
+_NO_DENIAL = re.compile(
+    r"不仅|不但|不只|无论|不管|不过|没问题|差不多|别人|分别|特别|级别|性别|类别|识别|区别|告别|非常|除非|未来|不同|不错"
+)
+_CAPITAL = re.compile(r"(?<![\w@/.])[A-Z][\w]*(?:[-'’.][A-Za-z0-9]+)*")
+_SENTENCE_START = re.compile(r"(?:^|[.!?。！？:：;；]\s*[\"“(]?|\n\s*)$")
+_IS = re.compile(
+    r"\s+(?:is|was|are|were|has|had|have|does|did|will|can|must|would|should|and|or|['’]s|of|in|at|from|\w+ed)\b"
+    r"|\s*[\u3400-\u9fff,，:：]"
+)
+_POSSESSIVE = re.compile(r"['’]s$")
+_TITLE = re.compile(r"《([^》\n]{1,40})》|“([^”\n]{1,40})”")
+
+
+def differences(one: str, other: str) -> frozenset[Difference]:
+    """In what two statements cannot be the same."""
+    found: set[Difference] = set()
+    if numbers(one) != numbers(other):
+        found.add("numbers")
+    if days(one) != days(other):
+        found.add("dates")
+    if names(one) != names(other):
+        found.add("names")
+    if denies(one) != denies(other):
+        found.add("negation")
+    return frozenset(found)
+
+
+def says_more(statement: str, known: str) -> frozenset[Difference]:
+    """In what ``statement`` says something that ``known`` does not; saying less is no difference, denying is."""
+    found: set[Difference] = set()
+    if not numbers(statement) <= numbers(known):
+        found.add("numbers")
+    if not days(statement) <= days(known):
+        found.add("dates")
+    if not names(statement) <= names(known):
+        found.add("names")
+    if denies(statement) != denies(known):
+        found.add("negation")
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def numbers(text: str) -> frozenset[str]:
+    """The numbers of a text that are no part of a date: digits, and small numbers in words, in one spelling."""
+    from ..index.time_words import chinese_number
+
+    text = _without_days(unicodedata.normalize("NFKC", text))
+    found = {_spelling(match.group()) for match in _NUMBER.finditer(text)}
+    found |= {_SPELT[word] for word in map(str.lower, _LATIN.findall(text)) if word in _SPELT and word != "one"}
+    for match in _CHINESE_NUMBER.finditer(text):
+        value = chinese_number(match.group(1).replace("两", "二"))
+        if value is not None and match.group(1) != "一":
+            found.add(str(value))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def days(text: str) -> frozenset[tuple[str, str]]:
+    """The dates a text names, as first and last day; of dates without a year the month and the day."""
+    from ..index.dates import find_dates
+
+    return frozenset((one.first, one.last) if one.first else ("", one.tokens[0]) for one in find_dates(text))
+
+
+@lru_cache(maxsize=4096)
+def names(text: str) -> frozenset[str]:
+    """Names of people, works and products, case-folded."""
+    return frozenset(_names(unicodedata.normalize("NFKC", text)))
+
+
+@lru_cache(maxsize=4096)
+def denies(text: str) -> bool:
+    """Whether a statement denies: an odd number of denials."""
+    return len(_NOT.findall(_NO_DENIAL.sub(" ", text))) % 2 == 1
+
+
+def normalised(text: str) -> str:
+    """A statement as it is compared with another for being the same words: NFKC, no case, no marks at its ends."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(folded.split()).strip(" .。!！;；,，\"'“”")
+
+
+def invented(statement: str, texts: Iterable[str], said_on: Iterable[str]) -> list[str]:
+    """The numbers and dates of a statement that none of ``texts`` holds. ``said_on`` are their days (``YYYY-MM-DD``).
+
+    Relative dates in the texts are resolved against these days, and the days themselves may be named.
+    """
+    from ..index.dates import find_dates
+
+    texts = list(texts)
+    joined = "\n".join(texts)
+    clocks = [date.fromisoformat(day) for day in said_on if day]
+    spans = [(day.isoformat(), day.isoformat()) for day in clocks]
+    open_ended = set()
+    clocks_or_none: list[date | None] = [*clocks] or [None]
+    for clock in clocks_or_none:
+        for mention in find_dates(joined, clock):
+            if mention.first:
+                spans.append((mention.first, mention.last))
+                open_ended.add(f"-{mention.first[4:]}")
+            open_ended.update(token for token in mention.tokens if token.startswith("--"))
+    known = numbers(joined) | {piece for first, _ in spans for piece in (first[:4], first[5:7], first[8:])}
+    wrong = sorted(number for number in numbers(statement) if number not in known and not _rounds(number, known))
+    for mention in find_dates(statement):
+        if mention.first:
+            inside = any(first <= mention.last and last >= mention.first for first, last in spans)
+            if not inside and not any(token in open_ended for token in mention.tokens):
+                wrong.append(mention.tokens[0])
+        elif not any(token in open_ended for token in mention.tokens) and not any(
+            first[4:].startswith(mention.tokens[0][1:]) for first, _ in spans
+        ):
+            wrong.append(mention.tokens[0])
+    return wrong
+
+
+def shares_words(statement: str, texts: Iterable[str]) -> bool:
+    """Whether a statement and what it rests on have a content word in common; where it has none, that is no sign."""
+    terms = content_terms(statement)
+    return not terms or any(terms & content_terms(text) for text in texts)
+
+
+def overlap(old: str, new: str) -> float:
+    """The share of the content words of ``old`` that ``new`` keeps, 0 to 1."""
+    terms = content_terms(old)
+    return len(terms & content_terms(new)) / len(terms) if terms else 1.0
+
+
+@lru_cache(maxsize=4096)
+def content_terms(text: str) -> frozenset[str]:
+    """The index terms of a text."""
+    return frozenset(_tokenizer().terms(text))
+
+
+@lru_cache(maxsize=1)
+def _tokenizer() -> "Tokenizer":
+    from ..index.tokenizer import Tokenizer
+
+    return Tokenizer()
+
+
+def _without_days(text: str) -> str:
+    from ..index.dates import find_dates
+
+    for mention in reversed(find_dates(text)):
+        text = f"{text[: mention.begin]} {text[mention.stop :]}"
+    return text
+
+
+def _spelling(number: str) -> str:
+    plain = number.replace(",", "")
+    whole, dot, part = plain.partition(".")
+    part = part.rstrip("0")
+    return (whole.lstrip("0") or "0") + (f".{part}" if dot and part else "")
+
+
+def _rounds(number: str, known: Iterable[str]) -> bool:
+    """Whether a number only says 1 or 0, which grammar often puts in where the text has a word."""
+    return number in ("0", "1") or f"{number}.0" in known
+
+
+def _names(text: str) -> Iterator[str]:
+    from ..index.english import STOP_WORDS
+
+    text = _without_days(text)
+    for match in _CAPITAL.finditer(text):
+        word = _POSSESSIVE.sub("", match.group()).rstrip(".'’-")
+        if word.casefold() in STOP_WORDS or not word:
+            continue
+        starts = _SENTENCE_START.search(text[: match.start()]) is not None
+        shaped = word[1:] != word[1:].lower() or any(character.isdigit() for character in word)
+        if not starts or shaped or _IS.match(text, match.start() + len(match.group())):
+            yield word.casefold()
+    yield from (next(filter(None, match.groups())).casefold() for match in _TITLE.finditer(text))
+    yield from (name.casefold() for name in names_of(text) if not name.isascii())

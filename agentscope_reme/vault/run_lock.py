@@ -1,0 +1,40 @@
+"""One run of a pipeline at a time in a vault, among all processes.
+
+Held for as long as a model needs, so it is another lock than the writers' one. The OS frees it when its owner dies.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from ..errors import StateError
+from .layout import METADATA
+from .refusals import refusal
+from .storage import Storage
+
+_POLL_SECONDS = 0.1
+
+
+@asynccontextmanager
+async def run_lock(storage: Storage, name: str, *, wait: float) -> AsyncIterator[None]:
+    """Hold the lock of the pipeline ``name``; StateError when another run keeps it for ``wait`` seconds."""
+    from filelock import FileLock, Timeout
+
+    path = await asyncio.to_thread(storage.lock_file, f"{name}.lock")
+    lock = FileLock(path, thread_local=False, timeout=0)
+    limit = time.monotonic() + wait
+    while True:
+        try:
+            lock.acquire(blocking=False)
+            break
+        except Timeout:
+            if time.monotonic() >= limit:
+                raise StateError(f"another run of {name} is at work in this vault; nothing was changed") from None
+            await asyncio.sleep(_POLL_SECONDS)
+        except OSError as error:
+            raise refusal(error, METADATA) from error
+    try:
+        yield
+    finally:
+        lock.release()
