@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from agentscope.message import Msg
 
     from .config import ReMeConfig
+    from .index import Index
     from .memory.compaction import Left
     from .memory.lock import LoopLock
     from .vault import Vault
@@ -27,9 +28,13 @@ class Knowledge:
     _closed: bool
 
     if TYPE_CHECKING:
+        chat_model: Any
+        formatter: Any
 
         @property
         def vault(self) -> "Vault": ...
+        @property
+        def index(self) -> "Index": ...
 
     # --- what left a context --------------------------------------------------------------------------------------
 
@@ -68,6 +73,58 @@ class Knowledge:
             result = None if task.cancelled() or error else task.result()
             lines.append(f"failed: {error}" if error else str(getattr(result, "answer", "") or "done"))
         return "\n".join([*lines, *(["still running"] * len(waiting))])
+
+    # --- dreaming ---------------------------------------------------------------------------------------------------
+
+    async def auto_dream(
+        self,
+        date: str = "",
+        scan_days: int = 2,
+        max_units: int = 5,
+        topic_count: int = 3,
+        topic_diversity_days: int = 7,
+        hint: str = "",
+    ) -> Response:
+        """Integrate what daily notes hold into the long-term notes of ``digest/``, and write the topics of the day.
+
+        Args:
+            date: The day (``YYYY-MM-DD``); without one today, and what earlier days hold that no run has read.
+            scan_days: How many days up to it are looked at first.
+            max_units: Most units integrated in one run; the others wait for the next.
+            topic_count: Most topics of the day in ``interests.yaml``.
+            topic_diversity_days: Topics of that many days before are not repeated.
+            hint: What to look for, in your words.
+
+        Needs a chat model: without one it fails, with a sentence, and changes nothing. ``metadata["run_id"]`` is what
+        :meth:`undo_run` takes back.
+        """
+        from .pipelines.agent import Planner
+        from .pipelines.auto_dream import auto_dream
+
+        return await auto_dream(
+            self.vault,
+            self.index,
+            planner=Planner(self.chat_model, self.formatter) if self.chat_model is not None else None,
+            date=date,
+            scan_days=scan_days,
+            max_units=max_units,
+            topic_count=topic_count,
+            topic_diversity_days=topic_diversity_days,
+            hint=hint,
+            language=self.config.language,
+        )
+
+    async def undo_run(self, run_id: str = "") -> Response:
+        """Take a whole dream back, by default the newest: every note it made or changed, and its topics."""
+        from .pipelines.dream_undo import undo_run
+
+        return await undo_run(self.vault, run_id)
+
+    async def proactive(self, date: str = "", include_content: bool = True) -> Response:
+        """Return the topics that a dream wrote down for a day (default: today), and with them the file's text."""
+        from .pipelines.proactive import proactive
+
+        return await proactive(self.vault, date=date, include_content=include_content)
 
     def _tasks_here(self) -> "list[asyncio.Task[Any]]":
         """The tasks of the running loop; those of a loop that is gone will not end any more."""
