@@ -22,7 +22,7 @@ from .reporting import Left, Reporter
 from .shrinking import shrink
 from .state import SummaryNote
 from .tool_result import ToolResultCompactor
-from .transcript import rendered
+from .transcript import tells
 from .upkeep import adopt_foreign_marks, age_results
 from .window import Cut, bare_cut, cut
 
@@ -35,6 +35,8 @@ logger = logging.getLogger(__name__)
 
 # The generator of a checkpoint that stays, because nothing that was said is folded.
 UNCHANGED = "unchanged"
+# Messages that a step near the threshold looks at again; all of them before anything is folded.
+LOOKED_AT = 100
 NO_USE = ("nothing_to_fold", "nothing_to_gain")
 
 
@@ -105,7 +107,8 @@ class Compaction:
             aged = await age_results(memory, self.results)
             before = await self._total(memory, sizes)
             if before > sizes.trigger * 0.9 and memory.ledger.total > 0:
-                memory.ledger.find_changes(memory.content)
+                due = before > sizes.trigger
+                await memory.ledger.find_changes(memory.content, most=None if due else LOOKED_AT)
                 before = await self._total(memory, sizes)
             if before > sizes.trigger:
                 return await self._compact(memory, sizes, before, "threshold", aged)
@@ -219,7 +222,7 @@ class Compaction:
     async def _checkpoint(
         self, memory: "ReMeInMemoryMemory", sizes: Plan, fold: Fold, reason: str, extra_instruction: str
     ) -> Checkpoint | Failed | Skipped:
-        said = await aside(len(fold.told), _telling, fold.told)
+        said = [message for message in fold.told if tells(message)]
         if fold.entries and not said:  # nothing that a checkpoint could tell: recalled text, empty turns
             return Checkpoint(fold.previous, UNCHANGED)
         failure: Failed | Skipped = Skipped("waiting_to_retry")
@@ -336,11 +339,6 @@ class Compaction:
         if checkpoint.generator == "model" or self.compactor.model is None:
             return note
         return owing(note, before, fold.previous, [message.id for message in fold.told])
-
-
-def _telling(messages: Sequence["Msg"]) -> list["Msg"]:
-    """The messages of which a checkpoint could tell something."""
-    return [message for message in messages if rendered(message)]
 
 
 def _still_there(memory: "ReMeInMemoryMemory", fold: Fold) -> bool:

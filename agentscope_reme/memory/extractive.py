@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LINE_CHARS = 240
 # Names without a sentence, the newest first; no cap leaves room for more.
-MOST_NAMES = 1_000
+MOST_NAMES = 500
 ROUNDS = 3
 # A smaller part of the cap may stay unused.
 LEAST_SPARE = 0.04
@@ -186,15 +186,22 @@ def _progress(messages: Sequence["Msg"], words: Mapping[str, str]) -> Iterator[s
             # On one line: an argument may hold headings, and they are not ours.
             yield f"- {words['done']}{call.get('name')}({shortened(' '.join(shown.split()), 120)})"
         for result in results_of(message):
-            trouble = next(
-                (line for line in output_text(result.get("output")).split("\n") if _TROUBLE.search(line)), None
-            )
+            trouble = _trouble(output_text(result.get("output")))
             if trouble:
                 yield f"- {words['blocked']}{result.get('name')}: {shortened(' '.join(trouble.split()), LINE_CHARS)}"
         if message.role == "assistant":
             first = next(sentences_of(text_of(message)), None)
             if first and len(first) > 12:
                 yield f"- {words['done']}{message.name}: {shortened(first, 160)}"
+
+
+def _trouble(output: str) -> str:
+    """The first line that tells of an error, or ""."""
+    found = _TROUBLE.search(output)
+    if found is None:
+        return ""
+    start = output.rfind("\n", 0, found.start()) + 1
+    return output[start : (output + "\n").index("\n", found.end())]
 
 
 def _line(sentence: str, day: str, speaker: str = "") -> str:

@@ -37,6 +37,7 @@ class Ledger:
         self._uncounted: list[Msg] = []
         self._count = 0
         self._last: Msg | None = None
+        self._next_look = 0
 
     def follows(self, content: Sequence[Entry]) -> bool:
         """Say whether the content is the one this account is about, by length and last message."""
@@ -121,13 +122,27 @@ class Ledger:
         if not any(waiting is message for waiting in self._uncounted):
             self._uncounted.append(message)
 
-    def find_changes(self, content: Sequence[Entry]) -> None:
-        """Look for messages that were changed or replaced from outside, by the length of what they hold."""
-        for message, _ in content:
-            entry = self._costs.get(id(message))
-            if entry is None and not any(waiting is message for waiting in self._uncounted):
-                self.rebuild(content)
+    async def find_changes(self, content: Sequence[Entry], most: int | None = None) -> None:
+        """Look for messages that were changed or replaced from outside, by the length of what they hold.
+
+        With ``most``, only that many, others at every call, so that a call costs the same in a long conversation.
+        """
+        entries = list(content)
+        if most is not None and len(entries) > most:
+            first = self._next_look % len(entries)
+            self._next_look = first + most
+            entries = entries[first : first + most]
+        pace, costs = Pace(), self._costs
+        for message, _ in entries:
+            await pace.turn()
+            if self._costs is not costs:  # made again by someone else meanwhile, and compared in doing so
                 return
+            entry = costs.get(id(message))
+            if entry is None and not any(waiting is message for waiting in self._uncounted):
+                if any(one is message for one, _ in content):
+                    self.rebuild(content)
+                    return
+                continue
             if entry is not None and entry[0] != weight(message):
                 self.changed(message)
 

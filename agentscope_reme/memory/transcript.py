@@ -42,6 +42,14 @@ def block_text(block: dict[str, Any], *, thinking: bool = True) -> str:
     return shortened(json_text(block), ARGUMENT_CHARS)
 
 
+def tells(message: "Msg") -> bool:
+    """Say whether :func:`rendered` has anything of a message."""
+    return any(
+        block.get("type") not in ("text", "thinking") or str(block.get(block["type"]) or "").strip()
+        for block in blocks_of(message)
+    )
+
+
 def media_marker(block: dict[str, Any]) -> str:
     """Return what stands for an image, audio or video block: its kind, and its URL or size."""
     source = block.get("source") or {}

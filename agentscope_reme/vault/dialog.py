@@ -25,6 +25,11 @@ __all__ = ["Journal", "JournalLine", "JournalRecord", "StoredResult", "pointers_
 
 log = logging.getLogger(__name__)
 
+# So many brackets cannot be nested deeper than what is stored.
+PLAIN_DEPTH = 100
+_AS_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_AS_SAID = json.JSONEncoder(sort_keys=True)
+
 
 @dataclass(frozen=True, slots=True)
 class JournalRecord:
@@ -160,9 +165,10 @@ class Journal:
             return stored
 
         lines: list[tuple[bytes, int, int]] = []
+        now = self._clock().isoformat(timespec="milliseconds")
         pending: set[tuple[str, bytes]] = set()
         for record in records:
-            message = take_out(to_jsonable(record.msg), keep)
+            message = take_out(_strict(record.msg), keep)
             digest = _digest(message)
             name = str(message.get("id") or f"sha-{digest.hex()}")
             if (name, digest) in pending or self._holds(name, digest):
@@ -174,9 +180,9 @@ class Journal:
                 "msg": message,
                 "marks": to_jsonable(list(record.marks)),
                 "tokens": record.tokens,
-                "left_at": record.left_at or self._clock().isoformat(timespec="milliseconds"),
+                "left_at": record.left_at or now,
             }
-            raw = json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            raw = _AS_LINE.encode(line)
             lines.append((raw.encode("utf-8") + b"\n", self._known.seq + len(pending), seen_key(name, digest)))
         return lines
 
@@ -312,11 +318,25 @@ def drop_lines(storage: Storage, path: str, unwanted: Callable[[JournalLine], bo
     return dropped
 
 
+def _strict(message: dict[str, Any]) -> dict[str, Any]:
+    """What :func:`to_jsonable` gives, by the short way for a message that is plain JSON already, as most are."""
+    try:
+        text = _AS_LINE.encode(message)
+        if text.count("{") + text.count("[") <= PLAIN_DEPTH:
+            text.encode("utf-8")
+            plain: dict[str, Any] = json.loads(text)
+            return plain
+    except (ValueError, TypeError, RecursionError):
+        pass
+    converted: dict[str, Any] = to_jsonable(message)
+    return converted
+
+
 def _digest(message: dict[str, Any]) -> bytes:
     """What tells two versions of one message apart: who says what. Pointers stand for what they point to."""
     said = [message.get("role"), message.get("name"), message.get("content")]
     try:
-        text = json.dumps(said, sort_keys=True)
+        text = _AS_SAID.encode(said)
     except RecursionError:
         text = dumps(said, sort_keys=True)
     return hashlib.sha256(text.encode("ascii", "backslashreplace")).digest()[:12]

@@ -65,7 +65,7 @@ async def test_a_message_is_counted_once_and_again_only_when_it_changed():
     assert len(counter.asked) == 2, "costs of messages that stay are kept"
     content[0][0].content = "changed, and longer than it was " * 20
     ledger.rebuild(content)
-    ledger.find_changes(content)
+    await ledger.find_changes(content)
     assert await settled(ledger, counter) > total
     assert len(counter.asked) == 3
 
@@ -77,9 +77,25 @@ async def test_a_message_replaced_in_the_list_is_found():
     await settled(ledger)
     content[1] = (user("much longer than what stood here before " * 20), [])
     assert ledger.follows(content), "neither length nor last message say so"
-    ledger.find_changes(content)
+    await ledger.find_changes(content)
     assert await settled(ledger) > 250
     assert ledger.ids[content[1][0].id] == 1
+
+
+async def test_a_few_messages_at_a_time_are_looked_at_until_all_are():
+    ledger, content = Ledger(), [(user(f"message {i}"), []) for i in range(25)]
+    for entry in content:
+        ledger.append(*entry)
+    before = await settled(ledger)
+    for message, _ in content:
+        message.content += ", and more than there was before"
+    grown = []
+    for _ in range(3):
+        await ledger.find_changes(content, most=10)
+        grown.append(await settled(ledger))
+    assert before < grown[0] < grown[1] < grown[2]
+    await ledger.find_changes(content)
+    assert await settled(ledger) == grown[2]
 
 
 async def test_a_change_in_place_changes_the_weight():
