@@ -65,7 +65,7 @@ def jobs() -> Mapping[str, Job]:
 
 
 def _all_jobs() -> Iterator[Job]:
-    from . import changes, daily, front_matter, ingestion, notes, search, system
+    from . import changes, daily, dream, front_matter, ingestion, notes, search, system
 
     yield job_of(system.version, needs_vault=False)
     yield job_of(system.status, needs_vault=False)
@@ -91,6 +91,9 @@ def _all_jobs() -> Iterator[Job]:
     yield job_of(changes.history)
     yield job_of(changes.undo, writes=True)
     yield job_of(changes.forget, writes=True)
+    yield job_of(dream.auto_dream, writes=True)
+    yield job_of(dream.proactive)
+    yield job_of(dream.undo_run, writes=True)
     yield job_of(ingestion.ingest, writes=True, needs_vault=False, local=True)
 
 

@@ -15,6 +15,7 @@ from ..models import (
     IndexReport,
     NoteChange,
     NotePage,
+    Response,
     SearchHit,
     SearchResult,
 )
@@ -70,6 +71,8 @@ def as_text(value: Any) -> Shown:
             return _diagnosis(value)
         case Status():
             return Shown(_status(value))
+        case Response():
+            return Shown(value.answer) if value.success else Shown("", value.answer)
         case HelpText():
             width = max(len(name) for name, _ in value.operations)
             return Shown("\n".join(f"{name:<{width}}  {text}" for name, text in value.operations))

@@ -195,8 +195,10 @@ async def _answer(job: Job, vault: Path, arguments: dict[str, Any]) -> Any:
 def _print(value: Any, as_json: bool) -> int:
     from ..jobs import text
     from ..jobs.values import Diagnosis
+    from ..models import Response
 
-    code = 1 if isinstance(value, Diagnosis) and not value.sound else 0
+    failed = (isinstance(value, Diagnosis) and not value.sound) or (isinstance(value, Response) and not value.success)
+    code = 1 if failed else 0
     if as_json:
         typer.echo(text.as_json(value))
         return code

@@ -11,11 +11,11 @@ from agentscope_reme.jobs.registry import LONG_TEXT, Job, job_of, jobs
 NAMES = [
     "version", "status", "help", "search", "reindex", "doctor", "read", "read_image", "write", "append", "edit",
     "delete", "move", "list", "stat", "frontmatter_read", "frontmatter_update", "frontmatter_delete", "daily_create",
-    "daily_list", "daily_reindex", "history", "undo", "forget", "ingest",
+    "daily_list", "daily_reindex", "history", "undo", "forget", "auto_dream", "proactive", "undo_run", "ingest",
 ]  # fmt: skip
 READING = {
     "version", "status", "help", "search", "reindex", "doctor", "read", "read_image", "list", "stat",
-    "frontmatter_read", "daily_list", "history",
+    "frontmatter_read", "daily_list", "history", "proactive",
 }  # fmt: skip
 
 
