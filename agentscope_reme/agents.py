@@ -2,9 +2,12 @@
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
+
+from .errors import ConfigError
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from weakref import WeakKeyDictionary, WeakSet
 
     from .adapters.recorder import Recorder
@@ -35,6 +38,29 @@ class Agents:
         @property
         def tool_results(self) -> "ToolResultCompactor": ...
         def _open(self) -> None: ...
+
+    @classmethod
+    def for_scope(cls, root: "str | Path", user_id: str, **settings: Any) -> Self:
+        """Make the memory of one user, or of one agent: a vault of its own in ``root``, which no other id reaches.
+
+        Args:
+            root: A folder that holds nothing but such vaults.
+            user_id: Any text. It is encoded into a folder name, differently for different ids, whatever it holds.
+            settings: As for a :class:`ReMe`.
+
+        Raises:
+            ConfigError: The id is empty or no text, or ``root`` is a vault itself, whose owner would see all of them.
+        """
+        from pathlib import Path
+
+        from .vault.layout import MEMORY_FILE, VAULT_FOLDERS, scope_folder
+
+        if not isinstance(user_id, str) or not user_id.strip():
+            raise ConfigError(f"user_id: {user_id!r} names nobody; without an id all would share one memory")
+        folder = Path(root)
+        if found := next((name for name in (MEMORY_FILE, *sorted(VAULT_FOLDERS)) if (folder / name).exists()), None):
+            raise ConfigError(f"{folder} is a vault itself (it has {found}); give one that holds only users' vaults")
+        return cls(folder / scope_folder(user_id), **settings)  # type: ignore[call-arg]
 
     @property
     def recorder(self) -> "Recorder":

@@ -34,6 +34,11 @@ UNINDEXED = (
     "tool_results",
 )
 
+VAULT_FOLDERS = frozenset((DAILY, DIGEST, RESOURCE, SESSION, HISTORY, METADATA)) | frozenset(
+    ("memory", "dialog", "tool_result", "reme_metadata", "reme_session")
+)
+"""Folders by which a vault is known as one, those of compatible systems included."""
+
 TEMP_PREFIX = ".reme-tmp-"
 MAX_NAME_BYTES = 255
 MAX_PATH_BYTES = 1024  # what macOS can hold
@@ -93,6 +98,17 @@ def session_file_name(session_id: str) -> str:
         return session_id
     digest = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return f"{slug(session_id, 48)}~{digest}"
+
+
+def scope_folder(scope_id: str) -> str:
+    """A folder name for a user's or an agent's id, by the rule of :func:`session_file_name`: no two ids share one.
+
+    Ids that are called like a folder of a vault are encoded too, so that a folder of scopes never looks like a vault.
+    """
+    if scope_id in VAULT_FOLDERS:
+        digest = hashlib.sha256(scope_id.encode()).hexdigest()[:32]
+        return f"{scope_id}~{digest}"
+    return session_file_name(scope_id)
 
 
 def slug(text: str, max_bytes: int = 80) -> str:

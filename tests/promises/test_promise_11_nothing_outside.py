@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,10 +11,12 @@ from typing import Any
 
 import pytest
 from agentscope.message import Msg
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from agentscope_reme import ReMe
-from agentscope_reme.errors import ReMeError
+from agentscope_reme import ReMe, ReMeLongTermMemory
+from agentscope_reme.errors import ConfigError, ReMeError
 from agentscope_reme.service.cli import make_app
 from agentscope_reme.vault import JournalRecord, Vault
 from tests.toolkit.agents import agent_with, call_tool, model_of, text_of
@@ -372,3 +375,77 @@ async def test_promise_11_two_users_over_two_vaults_share_no_results_journals_or
         assert said.startswith("Error: ")
     assert (await bob.search("SECRET_MARKER_8841")).hits == ()
     assert (await ann.search("SECRET_MARKER_8841")).hits
+
+
+SCOPES = [
+    "ann", "Ann", "ANN", "ann ", " ann", "ann.", "an\u0303n", "a\u00f1n", "../ann", "ann/..", "ann/bob",
+    "/ann", "ann\x00", "..", ".", "~ann", "con", "CON", "daily", "metadata", "history", "MEMORY.md", "node_modules",
+    ".git", "用户", "用戶", "ann~1", "a" * 300, "a" * 301, "\ud800", "ann\n", "ａｎｎ", "C:ann",
+    "%2e%2e", "ann@example.org",
+]  # fmt: skip
+
+
+def test_promise_11_no_two_ids_share_a_scope_on_any_disk(tmp_path: Path) -> None:
+    folders = [ReMe.for_scope(tmp_path, one).config.vault_dir for one in SCOPES]
+    assert all(folder.parent == tmp_path for folder in folders)
+    # Also where a disk takes case or Unicode form for nothing.
+    folded = {unicodedata.normalize("NFC", folder.name).casefold() for folder in folders}
+    assert len(folded) == len(SCOPES)
+    assert all(folder.name.isprintable() and len(folder.name.encode()) <= 255 for folder in folders)
+
+
+@given(st.lists(st.text(min_size=1).filter(str.strip), min_size=2, max_size=6, unique=True))
+def test_promise_11_ids_are_encoded_injectively(ids: list[str]) -> None:
+    folders = {ReMe.for_scope("scopes", one).config.vault_dir.name.casefold() for one in ids}
+    assert len(folders) == len(ids)
+
+
+@pytest.mark.parametrize("user_id", ["", " ", "\n", None, 7])
+def test_promise_11_a_scope_has_an_id(tmp_path: Path, user_id: Any) -> None:
+    with pytest.raises(ConfigError, match="names nobody"):
+        ReMe.for_scope(tmp_path, user_id)
+
+
+@pytest.mark.parametrize("name", ["MEMORY.md", "daily", "metadata", "reme_metadata"])
+def test_promise_11_scopes_do_not_lie_inside_a_vault(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(ConfigError, match="a vault itself"):
+        ReMe.for_scope(tmp_path, "ann")
+
+
+@pytest.mark.parametrize("other", ["bob", "Ann", "../ann"])
+async def test_promise_11_no_scope_reaches_another_by_any_way(tmp_path: Path, other: str) -> None:
+    ann, bob = ReMe.for_scope(tmp_path, "ann"), ReMe.for_scope(tmp_path, other)
+    for index in range(30):
+        await ann.vault.write(f"digest/lighthouse-{index}.md", f"# Lighthouse {index}\n\nThe {SECRET} shines.\n")
+    await ann.vault.write("MEMORY.md", f"- {SECRET}\n")
+    await ann.vault.store_result(SECRET * 40)
+    memory = ann.get_in_memory_memory("s1")
+    await memory.add(Msg("user", SECRET, "user"))
+    await memory.mark_messages_compressed([memory.content[0][0]])
+    await bob.vault.write("digest/own.md", "# Own\n\nThe lighthouse of the other shines.\n")
+    # search, filters, links
+    for query in ("lighthouse shines", "SECRET_MARKER_8841"):
+        for path in ("", "digest"):
+            found = await bob.search(query, limit=20, filter={"path": path} if path else None)
+            assert SECRET not in "".join(hit.text for hit in found.hits)
+    assert [hit.path for hit in (await bob.search("lighthouse shines", limit=5)).hits] == ["digest/own.md"]
+    # the recall hook, long-term memory, the journal of a session with the same id
+    model = model_of()
+    agent = agent_with(bob, model)
+    bob.attach(agent, recall=True, record=True)
+    for question in ("SECRET_MARKER_8841 of the lighthouse?", "Which lighthouse shines?"):
+        await agent(Msg("user", question, "user"))
+        assert "The SECRET_MARKER_8841" not in str(model.requests[-1].messages)
+    assert "lighthouse of the other shines" in str(model.requests[-1].messages)
+    long_term = ReMeLongTermMemory(bob, "s1")
+    assert SECRET not in await long_term.retrieve(Msg("user", "lighthouse SECRET_MARKER_8841", "user"))
+    kept = await long_term.retrieve_from_memory(["lighthouse", "SECRET_MARKER_8841"])
+    assert SECRET not in str(kept.content)
+    assert await bob.get_in_memory_memory("s1").left_messages() != await memory.left_messages()
+    # paths
+    for path in (f"../{ann.vault.root.name}/MEMORY.md", str(ann.vault.root / "MEMORY.md")):
+        with pytest.raises(ReMeError):
+            await bob.vault.read(path)
+    await bob.close()
+    await ann.close()
