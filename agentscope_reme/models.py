@@ -124,10 +124,50 @@ class FileChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkedNote:
+    """A note met along links. ``direction`` is that of the link, ``via`` the note at its other end.
+
+    ``line`` is where the link stands (in ``via`` for links out, in this note for links in). ``exists`` is false for a
+    note that is linked and not there (yet); ``path`` is then what the link says.
+    """
+
+    path: str
+    name: str = ""
+    description: str = ""
+    direction: Literal["out", "in"] = "out"
+    via: str = ""
+    line: int = 0
+    predicate: str = ""
+    depth: int = 1
+    exists: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Traversal:
+    """A walk along links: the notes met, nearest first; ``more`` says that the limit left some out."""
+
+    path: str
+    notes: tuple[LinkedNote, ...] = ()
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LooseLink:
+    """A link that leads to no note: ``unresolved``, ``ambiguous`` (``candidates`` answer to it) or ``outside``."""
+
+    path: str
+    line: int
+    target: str
+    kind: str
+    candidates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SearchHit:
     """One passage. ``score`` is higher-is-better, on the scale that docs/search.md states.
 
     ``kind`` is ``note`` or ``journal`` (a turn that left a conversation's context); ``date`` is ``YYYY-MM-DD`` or "".
+    ``linked`` are the notes one link away, at most ten in each direction; ``outlinks`` and ``inlinks`` are their paths.
     """
 
     path: str
@@ -142,6 +182,7 @@ class SearchHit:
     outlinks: tuple[str, ...] = ()
     inlinks: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
+    linked: tuple[LinkedNote, ...] = ()
 
     @property
     def source(self) -> str:

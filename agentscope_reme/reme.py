@@ -20,7 +20,7 @@ from .memory.kept_results import let_expire
 from .memory.lock import LoopLock
 from .memory.tokens import TokenBudget
 from .memory.tool_result import ToolResultCompactor
-from .models import CompactionEvent, SearchResult
+from .models import CompactionEvent, NodeHit, SearchResult, Traversal
 from .vault.layout import METADATA
 
 if TYPE_CHECKING:
@@ -220,6 +220,7 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
             from .index import Index
 
             self._index = Index(self.vault, self.config, embedding_model=self.embedding_model)
+            self.vault.inlinks = self._index
         return self._index
 
     @property
@@ -328,6 +329,24 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
             token_budget: Most tokens of text in all hits together.
         """
         return await self.index.search(query, limit, min_score, filter, token_budget)
+
+    async def node_search(self, query: str, limit: int = 10) -> list[NodeHit]:
+        """Search the long-term notes of ``digest/`` alone; each with name and description, without text."""
+        return await self.index.node_search(query, limit)
+
+    async def traverse(self, path: str, depth: int = 1, direction: str = "both", limit: int = 100) -> Traversal:
+        """Walk along links from a note, nearest notes first.
+
+        Args:
+            path: Vault-relative path, or a name that one note alone answers to.
+            depth: How many links far, at most ten.
+            direction: ``out`` (what it links to), ``in`` (what links to it) or ``both``.
+            limit: Most notes.
+
+        Raises:
+            NoteNotFound: There is no such note.
+        """
+        return await self.index.traverse(path, depth, direction, limit)
 
     async def memory_search(self, query: str, max_results: int = 5, min_score: float | None = None) -> "ToolResponse":
         """Search, and return what the tool of this name returns to an agent. Never raises for an odd argument."""

@@ -139,6 +139,14 @@ class Freshness:
             return f"the files could not be looked at ({error}); this is what was known before"
         return ""
 
+    def catch_up(self, seconds: float) -> bool:
+        """Make sure that what the files are now is in the index; whether that was done in so many seconds. Blocks."""
+        if self.watched:
+            self._take_waiting()
+        elif self.start_scan(fresh=True).exception(seconds) is not None:
+            return False
+        return self.read_changed(seconds) == 0
+
     def _take_waiting(self) -> None:
         """What the watcher holds back for its quiet window need not wait for a search that comes before."""
         watcher = self._watcher

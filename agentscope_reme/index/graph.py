@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from typing import Literal
 from unicodedata import normalize
 
@@ -99,6 +100,33 @@ class LinkGraph:
                 edges += [Edge(link, resolution) for link in self._links[source] if link.target_path == target]
         return tuple(sorted(edges, key=_place))
 
+    def neighbours(self, path: str, most: int = 10) -> tuple[Step, ...]:
+        """Files one link away, at most ``most`` in each direction: links out in file order, then links in by path.
+
+        A file that is linked in both directions is met in each. What no file answers to is met by what is written.
+        """
+        out: dict[str, Step] = {}
+        for link in self._links.get(path, ()):
+            if len(out) >= most:
+                break
+            if link.target_path and (target := self._far_end(edge := self._edge(link))) not in (None, path):
+                out.setdefault(target, Step(target, 1, edge, target in self._links))
+        sources = {
+            source: target
+            for target, linking in sorted(self._leading_to(path, self.rule), reverse=True)
+            for source in linking
+            if source != path
+        }
+        into = []
+        for source in nsmallest(most, sources):
+            link = next(link for link in self._links[source] if link.target_path == sources[source])
+            into.append(Step(source, 1, self._edge(link), True))
+        return (*out.values(), *into)
+
+    def naming(self, path: str) -> set[str]:
+        """The files that hold a link whose last part is this file's name: those that link to it, and some others."""
+        return {source for target in self._targets.get(_key(path), ()) for source in self._sources[target]}
+
     def unresolved(self) -> tuple[Edge, ...]:
         """Links that lead to no file: missing, ambiguous or outside the vault, by source path and line.
 
@@ -138,13 +166,19 @@ class LinkGraph:
     def _neighbours(self, path: str, direction: Direction) -> Iterator[tuple[str, Edge]]:
         if direction in ("out", "both"):
             for edge in self.outlinks(path):
-                if edge.target is not None:
-                    yield edge.target, edge
-                elif edge.resolution.kind == "unresolved":
-                    yield edge.link.target_path, edge
+                if (target := self._far_end(edge)) is not None:
+                    yield target, edge
         if direction in ("in", "both"):
             for edge in self.inlinks(path):
                 yield edge.link.source_path, edge
+
+    def _edge(self, link: FileLink) -> Edge:
+        return Edge(link, self.resolve(link.target_path, link.source_path))
+
+    def _far_end(self, edge: Edge) -> str | None:
+        """The file a link leads to, or the note it would lead to; attachments that are not indexed are no notes."""
+        missing = edge.resolution.kind in ("unresolved", "ambiguous") and not is_attachment(edge.link.target_path)
+        return edge.target or (edge.link.target_path if missing else None)
 
     def _leading_to(self, path: str, rule: LinkRule) -> Iterator[tuple[str, dict[str, int]]]:
         """Target texts that stand for a file, and the files that use them."""
@@ -171,7 +205,10 @@ class LinkGraph:
 
 def _key(target: str) -> str:
     """What every spelling of a target has in common: its last part, whatever its case and with or without ``.md``."""
-    return normalize("NFC", target).casefold().rpartition("/")[2].removesuffix(".md").strip()
+    name = normalize("NFC", target).casefold().rpartition("/")[2].strip()
+    while name.endswith(".md"):  # "a.md" may stand for "a.md.md"
+        name = name.removesuffix(".md").strip()
+    return name
 
 
 def _place(edge: Edge) -> tuple[str, int, str]:

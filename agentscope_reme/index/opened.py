@@ -85,19 +85,22 @@ class Opened:
         """Write the index if this process may and there is something to write; whether what is stored is current."""
         from . import snapshot
 
-        with self.saving, self.store.lock:
-            corpus = self.store.corpus
-            if self.saved == corpus.revision and self.sync.restamped < 50 and not always:
-                return True
-            if not corpus.files and not self.stored:
-                return True  # nothing to keep: an empty vault stays untouched
-            if not self.lock.acquire():
-                return False
+        with self.saving:
+            with self.store.lock:
+                corpus = self.store.corpus
+                if self.saved == corpus.revision and self.sync.restamped < 50 and not always:
+                    return True
+                if not corpus.files and not self.stored:
+                    return True  # nothing to keep: an empty vault stays untouched
+                if not self.lock.acquire():
+                    return False
+                packed, revision = snapshot.pack(corpus, self.fingerprint), corpus.revision
+                self.sync.restamped = 0
             try:
-                snapshot.save(self.vault.storage, corpus, self.fingerprint)
+                # Not under the store's lock: a move holds the vault's lock while it asks the index for links.
+                snapshot.write(self.vault.storage, packed)
             except (ReMeError, OSError) as error:
                 log.warning("the index could not be stored: %s", error)
                 return False
-            self.saved, self.stored = corpus.revision, True
-            self.sync.restamped = 0
+            self.saved, self.stored = revision, True
         return True

@@ -11,6 +11,7 @@ from ..models import SearchHit, SearchResult, SearchStatus
 from ..vault.layout import MEMORY_FILE
 from .corpus import Corpus
 from .entries import FileEntry
+from .links import linked_notes
 from .packing import Excerpt, Group, best_files_first, pack
 from .reading import day_number, day_text
 
@@ -150,7 +151,7 @@ class Retriever:
             metadata["superseded"] = True
         if "trust" in entry.front:
             metadata["trust"] = entry.front["trust"]
-        graph = self._store.graph
+        linked = linked_notes(self._store.graph, corpus, entry.path, MOST_LINKS)
         return SearchHit(
             path=entry.path,
             start_line=group.first,
@@ -161,9 +162,10 @@ class Retriever:
             headings=entry.headings(int(corpus.column("section")[slot])),
             date=day_text(int(corpus.column("day")[slot])),
             kind=entry.kind,  # type: ignore[arg-type]
-            outlinks=_distinct(edge.target or edge.link.target_path for edge in graph.outlinks(entry.path)),
-            inlinks=_distinct(edge.link.source_path for edge in graph.inlinks(entry.path)),
+            outlinks=tuple(note.path for note in linked if note.direction == "out"),
+            inlinks=tuple(note.path for note in linked if note.direction == "in"),
             metadata=metadata,
+            linked=linked,
         )
 
     def _rejected(self, ranked: Any, request: Request) -> str:
@@ -260,10 +262,6 @@ class Retriever:
     def _sentence_score(self, query: "QueryTerms") -> Callable[[str], float]:
         wanted = dict(zip(query.terms, query.weights, strict=True))
         return lambda text: sum(wanted.get(term, 0.0) for term in set(self._tokenizer.terms(text)))
-
-
-def _distinct(paths: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(paths))[:MOST_LINKS]
 
 
 def _nothing(request: Request) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import StateError
 from ..models import IndexReport, NodeHit, SearchResult, VectorReport
 from .freshness import Freshness, result_of
+from .links import LinkQuestions
 
 if TYPE_CHECKING:
     from ..config import ReMeConfig
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .watch import Watcher
 
 
-class Index:
+class Index(LinkQuestions):
     """Search over a vault. Making one touches nothing on disk and imports nothing heavy; the first search opens it."""
 
     def __init__(

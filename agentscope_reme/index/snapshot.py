@@ -79,26 +79,39 @@ class WriterLock:
             self._lock = None
 
 
-def save(storage: "Storage", corpus: Corpus, fingerprint: str) -> None:
-    """Write the index. ``fingerprint`` stands for everything the content depends on. Raises ReMeError."""
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """An index as it is written: both files, and the name of the arrays'."""
+
+    index: bytes
+    arrays: bytes
+    arrays_name: str
+
+
+def pack(corpus: Corpus, fingerprint: str) -> Packed:
+    """An index as bytes. ``fingerprint`` stands for everything the content depends on. The caller holds the lock."""
     entries, arrays = corpus.dump()
     packed = _pack_arrays(arrays)
     digest = hashlib.sha256(packed).hexdigest()
-    arrays_path = f"{FOLDER}/arrays-{digest[:16]}.npy.zst"
+    name = f"arrays-{digest[:16]}.npy.zst"
     header = {
         "format": FORMAT,
         "version": VERSION,
         "fingerprint": fingerprint,
         "files": len(entries),
         "speakers": corpus.speakers,
-        "arrays": arrays_path.rsplit("/", 1)[-1],
+        "arrays": name,
         "arrays_sha256": digest,
         "names": list(arrays),
     }
-    data = _pack_lines([header, *(_stored(entry) for entry in entries)])
-    storage.replace(arrays_path, packed)
-    storage.replace(INDEX, data)
-    _remove_others(storage.root / FOLDER, keep=header["arrays"])
+    return Packed(_pack_lines([header, *(_stored(entry) for entry in entries)]), packed, name)
+
+
+def write(storage: "Storage", packed: Packed) -> None:
+    """Write an index. Raises ReMeError. Waits for other writers of the vault, so no lock of the index may be held."""
+    storage.replace(f"{FOLDER}/{packed.arrays_name}", packed.arrays)
+    storage.replace(INDEX, packed.index)
+    _remove_others(storage.root / FOLDER, keep=packed.arrays_name)
 
 
 def load(storage: "Storage", fingerprint: str) -> Loaded:

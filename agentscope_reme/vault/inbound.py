@@ -2,7 +2,7 @@
 
 import logging
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from ..errors import ReMeError
 from ..models import FileLink
@@ -48,11 +48,11 @@ def target_of(files: Files, index: LinkIndex, link: FileLink) -> str | None:
     return found.path if found.kind == "found" else None
 
 
-def notes_naming(files: Files, targets: Iterable[str]) -> Iterator[str]:
+def notes_naming(files: Files, targets: Collection[str]) -> Iterator[str]:
     """Notes in which a link to one of ``targets`` may stand. None in ``resource/``, which is not changed."""
-    if files.inlinks is not None:
-        sources = {link.source_path for target in targets for link in files.inlinks.inlinks(target)}
-        yield from sorted(sources)
+    known = files.inlinks.notes_naming(targets) if files.inlinks is not None and targets else None
+    if known is not None:
+        yield from sorted(known)
         return
     needles = _needles(targets)
     skip = (*UNINDEXED, RESOURCE)

@@ -1,9 +1,7 @@
 """What the vault can use from above it, as protocols; without them it looks through the files itself."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import Protocol
-
-from ..models import FileLink
 
 ChangeListener = Callable[[str, str], None]
 """Called with (vault-relative path, kind) after each durable change, on the thread that made it. Kinds: ``created``,
@@ -11,8 +9,11 @@ ChangeListener = Callable[[str, str], None]
 
 
 class InlinkSource(Protocol):
-    """Knows which notes link to a path."""
+    """Knows which notes link to which files."""
 
-    def inlinks(self, path: str) -> Iterable[FileLink]:
-        """Links whose target is ``path``, with the notes they stand in."""
+    def notes_naming(self, targets: Collection[str]) -> Collection[str] | None:
+        """The notes in which a link to one of ``targets`` may stand, as the files are now; None when it cannot tell.
+
+        A note too many costs reading it; one too few leaves its links behind.
+        """
         ...

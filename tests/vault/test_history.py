@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from agentscope_reme.errors import NoteChanged, NoteError, NoteExists, NoteNotFound, PathError, ReMeError
-from agentscope_reme.models import FileLink
 from agentscope_reme.vault import Vault
 from agentscope_reme.vault.purging import purge
 from agentscope_reme.vault.retention import prune
@@ -418,8 +417,8 @@ def test_a_note_whose_links_cannot_be_changed_is_named_and_stops_nothing(vault: 
 
 def test_move_asks_the_index_for_inbound_links_when_there_is_one(vault: Vault) -> None:
     class Index:
-        def inlinks(self, path: str) -> list[FileLink]:
-            return [FileLink("x.md", path)] if path == "a.md" else []
+        def notes_naming(self, targets: set[str]) -> list[str]:
+            return ["x.md"] if "a.md" in targets else []
 
     vault.write_sync("a.md", "1\n")
     vault.write_sync("x.md", "[[a.md]]\n")

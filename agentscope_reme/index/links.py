@@ -1,0 +1,144 @@
+"""What an index can be asked about links: walks from a note, links that lead nowhere, notes that may name a file."""
+
+import asyncio
+import logging
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Literal
+
+from ..errors import NoteNotFound
+from ..models import LinkedNote, LooseLink, Traversal
+from ..vault.layout import RESOURCE, UNINDEXED
+
+if TYPE_CHECKING:
+    from ..config import ReMeConfig
+    from ..vault.notes import Vault
+    from .corpus import Corpus
+    from .freshness import Freshness
+    from .graph import LinkGraph, Step
+    from .opened import Opened
+    from .sync import Store
+
+log = logging.getLogger(__name__)
+
+FARTHEST = 10  # links; a walk that long has met its limit of notes before, or the vault is small
+_DIRECTIONS = {"out": "out", "in": "in", "both": "both", "forward": "out", "backward": "in"}
+
+
+def linked_notes(graph: "LinkGraph", corpus: "Corpus", path: str, most: int) -> tuple[LinkedNote, ...]:
+    """The neighbours of a note, at most ``most`` in each direction: links out in file order, links in by path."""
+    steps = graph.neighbours(path, most)
+    return tuple(_note(corpus, step) for step in steps)
+
+
+def walk(store: "Store", path: str, depth: int, direction: str, limit: int) -> Traversal:
+    """See :meth:`LinkQuestions.traverse`; the caller holds the store's lock."""
+    graph = store.graph
+    if path not in graph:
+        found = graph.resolve(path, rule="obsidian")
+        if found.path is None or found.path not in graph:
+            several = f"; it may be one of {', '.join(found.candidates)}" if found.candidates else ""
+            raise NoteNotFound(f"the index knows no {path}{several}", path)
+        path = found.path
+    way: Literal["out", "in", "both"] = _DIRECTIONS.get(direction, "both")  # type: ignore[assignment]
+    steps = graph.traverse(path, max(0, min(depth, FARTHEST)), way, max(0, limit) + 1)
+    notes = tuple(_note(store.corpus, step) for step in steps[1 : max(0, limit) + 1])
+    return Traversal(path, notes, more=len(steps) > len(notes) + 1)
+
+
+def loose_links(graph: "LinkGraph") -> tuple[LooseLink, ...]:
+    """Links that lead to no file, by note and line."""
+    return tuple(
+        LooseLink(edge.link.source_path, edge.link.line, edge.link.target_path, edge.resolution.kind, candidates)
+        for edge in graph.unresolved()
+        for candidates in [edge.resolution.candidates]
+    )
+
+
+def _note(corpus: "Corpus", step: "Step") -> LinkedNote:
+    entry = corpus.files.get(step.path)
+    edge = step.edge
+    assert edge is not None, "only the start of a walk has no edge"
+    link = edge.link
+    inward = link.source_path == step.path and edge.target != step.path
+    return LinkedNote(
+        path=step.path,
+        name=entry.title if entry is not None else "",
+        description=entry.description if entry is not None else "",
+        direction="in" if inward else "out",
+        via=(edge.target or link.target_path) if inward else link.source_path,
+        line=link.line,
+        predicate=link.predicate or "",
+        depth=step.depth,
+        exists=step.exists,
+    )
+
+
+def _lies_in(path: str, folders: tuple[str, ...]) -> bool:
+    return any(path == folder or path.startswith(folder + "/") for folder in folders)
+
+
+class LinkQuestions:
+    """What lets an :class:`~agentscope_reme.index.Index` answer about links; a part of it, not used alone."""
+
+    vault: "Vault"
+    config: "ReMeConfig"
+    _freshness: "Freshness"
+    _open: "Opened | None"
+    _closed: bool
+
+    if TYPE_CHECKING:
+
+        def _must_be_open(self) -> None: ...
+        def _opened(self) -> "Opened": ...
+
+    async def traverse(self, path: str, depth: int = 1, direction: str = "both", limit: int = 100) -> Traversal:
+        """Walk along links from a note, nearest notes first, at most ``limit`` notes and ten links far.
+
+        ``direction`` is ``out``, ``in`` or ``both`` (``forward`` and ``backward`` mean out and in). ``path`` may also
+        be a name that one note alone answers to. NoteNotFound when the index knows no such note.
+        """
+        self._must_be_open()
+        await self._freshness.wait_until_current(self.config.search_wait)
+        return await asyncio.to_thread(self._walk, path, depth, direction, limit)
+
+    def _walk(self, path: str, depth: int, direction: str, limit: int) -> Traversal:
+        self._freshness.read_changed(self.config.search_wait)
+        store = self._opened().store
+        with store.lock:
+            return walk(store, path, depth, direction, limit)
+
+    async def loose_links(self) -> tuple[LooseLink, ...]:
+        """Links that lead to no note: there is none (yet), several answer to the name, or it lies outside the vault."""
+        self._must_be_open()
+        await self._freshness.wait_until_current(self.config.search_wait)
+        return await asyncio.to_thread(self._loose_links)
+
+    def _loose_links(self) -> tuple[LooseLink, ...]:
+        self._freshness.read_changed(self.config.search_wait)
+        store = self._opened().store
+        with store.lock:
+            return loose_links(store.graph)
+
+    def notes_naming(self, targets: Collection[str]) -> set[str] | None:
+        """The notes in which a link to one of these files may stand; None when this cannot be said for sure now.
+
+        None as long as the index has not been brought up to date once, and when it sees less than the vault does.
+        Blocks, for a look at the times of all files when no watcher is live. ``vault`` asks it before it moves or
+        removes a note, so that only the notes that link are read.
+        """
+        opened = self._open
+        ignores_more = set(self.config.ignore) - set(self.vault.ignore)
+        if opened is None or self._closed or self._freshness.scanned < 0 or ignores_more:
+            return None
+        try:
+            if not self._freshness.catch_up(self.config.search_wait):
+                return None
+        except Exception as error:
+            log.info("links are looked up in the files: %s", error)
+            return None
+        store = self._opened().store
+        with store.lock:
+            unread = set(store.failed)
+            named = {path for target in targets for path in store.graph.naming(target)}
+        skip = (*UNINDEXED, RESOURCE)
+        return {path for path in named | unread if path.lower().endswith(".md") and not _lies_in(path, skip)}
