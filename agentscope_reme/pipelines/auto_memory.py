@@ -1,172 +1,194 @@
-"""A conversation becomes at most one card a day. Without a model the card is extractive: the user's own statements."""
+"""A conversation becomes at most one card a day: journal, card, the day's page.
 
-import hashlib
-from collections.abc import Mapping, Sequence
+With a model the card holds what the model found worth remembering, checked against the messages; without one, or when
+it fails, the user's own statements (``extractive_card``), which the next run with a model takes up again. What was done
+is told from the files, not from what the model says.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from ..errors import ReMeError
 from ..models import Response
-from ..vault.daily import update_card
-from ..vault.edits import append_text
-from ..vault.frontmatter import ParsedNote, text_of
-from ..vault.generated import generated_part, with_generated_part
-from ..vault.layout import DIALOG, daily_page, session_file_name, today
-from .evidence import language_of, said_by_users
-from .naming import description_of, is_telling, title_of
-from .statements import Statement, chosen, digest_of, read_statements, render_statements, statements_of
+from ..vault.daily import daily_reindex, day_of, find_card
+from ..vault.files import finish
+from ..vault.frontmatter import ParsedNote, parse, text_of
+from ..vault.layout import daily_page
+from .agent import PlanError, Planner
+from .conversation import Heard, heard_in, heard_on, identity_of, journalled, latest_day, plain_messages, source_of
+from .evidence import language_of
+from .extractive_card import GENERATOR as EXTRACTIVE
+from .extractive_card import extractive_card, write_extractive, write_extractive_card
+from .memory_card import GENERATOR, Found, memory_of, text_beside_items, write_found
+from .memory_part import merged
+from .memory_plan import MemoryPlan, description_from, name_from, taken_from
+from .memory_request import PIECE_CHARS, piece_of, request, system_prompt
 
 if TYPE_CHECKING:
+    from ..config import Language
     from ..vault import Vault
 
-GENERATOR = "extractive@1"
-PART = "statements"
-"""Name of the generated part of a card; what stands outside it is never touched."""
+__all__ = ["auto_memory", "extractive_card", "write_extractive_card"]
 
-_TRUST = ("external", "agent", "user")
+logger = logging.getLogger(__name__)
+
+SMALLEST_PIECE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """A card made without a model. ``date`` is the day of its latest statement, None when no message says when it was.
+class _Run:
+    """One conversation on its way into the card of a day."""
 
-    ``body`` is what goes between the markers of the card.
-    """
-
-    name: str
-    description: str
-    body: str
-    date: str | None
-    language: str = "en"
-    statements: tuple[Statement, ...] = ()
+    vault: "Vault"
+    given: list[dict[str, Any]]
+    session_id: str
+    day: str
+    language: "Language"
+    hint: str
 
 
-def extractive_card(
-    messages: Sequence[Mapping[str, Any]],
-    *,
-    session_id: str,
-    language: Literal["auto", "en", "zh"] = "auto",
-    now: datetime,
-) -> Card | None:
-    """Choose what users said in ``messages`` (Msg dictionaries) that a card should keep; None when that is nothing.
-
-    At most 30 statements of at most 300 characters, those with facts, decisions and preferences before the rest, with
-    time and speaker, and the names, dates, paths and numbers in them. Dates come from the messages' own times;
-    relative ones ("yesterday") are resolved against them. Pure and deterministic. ``now`` gives the zone.
-    """
-    said = said_by_users(messages, now)
-    statements = chosen(statements_of(said))
-    if not statements:
-        return None
-    days = [one.day for one in statements if one.day]
-    latest = max(days) if days else None
-    tongue = language_of(one.text for one in said) if language == "auto" else language
-    return Card(
-        name=title_of(statements),
-        description=description_of(statements, tongue),
-        body=render_statements(statements, latest or "", tongue),
-        date=latest,
-        language=tongue,
-        statements=tuple(statements),
-    )
-
-
-async def write_extractive_card(
+async def auto_memory(
     vault: "Vault",
-    messages: Sequence[Mapping[str, Any]],
+    messages: Sequence[Any],
     *,
-    session_id: str,
-    language: Literal["auto", "en", "zh"] = "auto",
+    planner: Planner | None,
+    session_id: str = "",
+    date: str = "",
+    memory_hint: str = "",
+    language: "Language" = "auto",
 ) -> Response:
-    """Write or refine the session's card of the day on which ``messages`` were said.
+    """Journal a conversation, and write what is worth keeping of it into the session's card of the day.
 
-    One card for a session and day: later statements are merged into its generated part, and the text around that part
-    stays as it is, byte for byte. The same messages again change nothing. Messages that say no time go to today's
-    folder and get no date. ``metadata``: ``date``, ``path``, ``created``, ``modified``, ``n_messages``,
-    ``statements``, ``index``, ``source_conversation``.
+    The same messages again change nothing, and are not shown to the model again. What is no message, no date, or cannot
+    be written comes back as a ``Response`` without ``success``.
+
+    Args:
+        vault: The vault.
+        messages: AgentScope messages, or dictionaries with ``role`` and ``content``; times from ``created_at``,
+            ``time_created``, ``timestamp``, ``createdAt``, ``timeCreated`` or ``created_time``, also in ``metadata``.
+        planner: Asks the model; None writes an extractive card.
+        session_id: The conversation; without one its first message stands for it.
+        date: Day of the card, ``YYYY-MM-DD``; else that of the latest message, else today in the vault's zone.
+        memory_hint: What the caller would like to have noted, for the model.
+        language: ``en`` or ``zh``; ``auto`` follows the user's messages.
+
+    Returns:
+        ``metadata``: ``date``, ``path``, ``created``, ``modified``, ``n_messages``, ``session_id``,
+        ``source_conversation``, ``index``, ``generator``; with a model ``items`` (on the card), ``added``, ``changed``,
+        ``refused`` (a sentence for each item that the messages do not bear out). When the model fails, ``error``, and
+        ``retry``: whether asking again may help.
     """
-    from ..vault.notes import finish
+    try:
+        given = plain_messages(messages)
+        if not given:
+            return Response(True, "There are no messages.", {"n_messages": 0, "created": False, "modified": False})
+        day = day_of(vault, date) if date else latest_day(given, vault.now())
+        run = _Run(vault, given, session_id or identity_of(given), day, language, memory_hint)
+        await finish(journalled, vault, run.session_id, given)
+        return await _remember(run, planner)
+    except (ReMeError, ValueError) as error:
+        return Response(False, str(error), {"created": False, "modified": False, "error": str(error)})
 
-    outcome: Response = await finish(_write, vault, list(messages), session_id, language)
-    return outcome
 
-
-def _write(
-    vault: "Vault", messages: list[Mapping[str, Any]], session_id: str, language: Literal["auto", "en", "zh"]
-) -> Response:
-    now = vault.now().replace(microsecond=0)
-    card = extractive_card(messages, session_id=session_id, language=language, now=now)
-    facts: dict[str, Any] = {"n_messages": len(messages), "created": False, "modified": False}
-    if card is None:
-        return Response(True, "Nothing a card should hold was said.", {**facts, "statements": 0})
-    day = card.date or today(now)
-    source = f"{DIALOG}/{session_file_name(session_id)}.jsonl" if session_id else ""
-    identity = session_id or _identity(messages)
-    merged: list[Statement] = []
-
-    def update(present: ParsedNote | None) -> tuple[Mapping[str, Any], str]:
-        nonlocal merged
-        front, body, merged = _merged(card, present, day, now)
-        if front:
-            front = {**front, "session_id": identity}
-            if source:
-                front["source_conversation"] = f"[[{source}]]"
-        return front, body
-
-    change = update_card(vault, day, identity, update, reason="what was said in a conversation")
-    facts |= {
-        "date": day,
-        "path": change.path,
-        "created": change.kind == "created",
-        "modified": change.kind in ("created", "changed"),
-        "statements": len(merged),
-        "index": daily_page(day),
-        "source_conversation": source,
-    }
+async def _remember(run: _Run, planner: Planner | None) -> Response:
+    present, path = await asyncio.to_thread(_card, run)
+    heard = await asyncio.to_thread(_unheard, run, present, planner is not None)
+    if not heard:
+        if path:
+            await finish(daily_reindex, run.vault, run.day)
+        about = f"Nothing new for {path}." if path else "Nothing a card could hold was said."
+        return Response(True, about, {**_facts(run), "path": path or ""})
+    if planner is None:
+        return await _without_model(run, heard)
+    try:
+        found = await _ask(run, planner, present, heard)
+    except PlanError as error:
+        logger.warning("The model made no card of session %s (%s).", run.session_id, error)
+        fallen_back = await _without_model(run, heard)
+        facts = {**fallen_back.metadata, "error": str(error), "retry": error.reason in ("timeout", "model")}
+        told = f"{error}. Meanwhile, without it: {fallen_back.answer} The next run with a model improves it."
+        return Response(False, told, facts)
+    facts = {**_facts(run), "path": path or "", "generator": GENERATOR, "refused": found.refused}
+    refused = f" Refused: {'; '.join(found.refused)}." if found.refused else ""
+    if not found.additions and path is None:
+        return Response(True, f"The model found nothing worth a card.{refused}", facts)
+    written = await finish(write_found, run.vault, run.session_id, run.day, found)
+    change = written.change
+    facts |= {"path": change.path, "added": written.added, "changed": written.changed, "items": written.items}
+    facts |= {"created": change.kind == "created", "modified": change.kind in ("created", "changed")}
     verb = {"created": "Wrote", "changed": "Refined"}.get(change.kind, "Nothing new for")
-    return Response(True, f"{verb} {change.path} ({len(merged)} statements).", facts)
+    return Response(True, f"{verb} {change.path} ({written.added} added, {written.changed} changed).{refused}", facts)
 
 
-def _merged(
-    card: Card, present: ParsedNote | None, day: str, now: datetime
-) -> tuple[dict[str, Any], str, list[Statement]]:
-    """The keys to set, the new body and the statements in it; no keys when the body stays as it is."""
-    front: dict[str, Any] = {"name": card.name, "description": card.description}
-    if present is None:
-        statements = list(card.statements)
-        part = render_statements(statements, day, card.language, map(digest_of, statements))
-        front |= {"created": now, "updated": now, "generator": GENERATOR, "trust": "user"}
-        return front, with_generated_part("", PART, part, raw=True), statements
-    old = read_statements(generated_part(present.body, PART) or "", day)
-    language = old.language or card.language
-    fresh = [statement for statement in card.statements if digest_of(statement) not in old.seen]
-    merged = chosen([*old.statements, *fresh])
-    seen = dict.fromkeys([*old.seen, *map(digest_of, merged)])
-    body = with_generated_part(present.body, PART, render_statements(merged, day, language, seen), raw=True)
-    if old.foreign:
-        # Lines a user wrote between the markers are the user's: they move out of the part that is made anew.
-        body = append_text(body, "\n".join(old.foreign))
-    if body == present.body:
-        return {}, body, merged
-    keys = present.front.data
-    front = {"updated": now}
-    described = text_of(keys.get("description"))
-    if merged and (not described or (old.statements and described == description_of(old.statements, language))):
-        front["description"] = description_of(merged, language)
-    name = text_of(keys.get("name"))
-    if not name or (old.statements and name == title_of(old.statements) and not is_telling(name)):
-        # A name that says nothing, made of the little that was said by then, gives way to one that does.
-        front["name"] = title_of(merged) if merged else card.name
-    generator = text_of(keys.get("generator"))
-    if not generator or generator.startswith("extractive@"):
-        front["generator"] = GENERATOR
-    if text_of(keys.get("trust")) not in _TRUST:
-        front["trust"] = "user"
-    return front, body, merged
+def _card(run: _Run) -> tuple[ParsedNote | None, str | None]:
+    """The session's card of the day, and its path."""
+    path = find_card(run.vault, run.day, run.session_id)
+    return (None, None) if path is None else (parse(run.vault.read_bytes(path).decode("utf-8", "replace")), path)
 
 
-def _identity(messages: Sequence[Mapping[str, Any]]) -> str:
-    """A session id for a conversation that has none: the same for the same first message."""
-    first = messages[0]
-    text = f"{first.get('id') or ''}\0{first.get('content')!r}"
-    return "conversation-" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+def _unheard(run: _Run, present: ParsedNote | None, by_model: bool) -> list[Heard]:
+    """What no model has read: of the messages given, and of the day where its card was made without one."""
+    now = run.vault.now()
+    found = {one.seq: one for one in heard_in(run.vault, run.session_id, [one["id"] for one in run.given], now)}
+    extractive = present is not None and text_of(present.front.data.get("generator")).startswith("extractive@")
+    if by_model and extractive:
+        found |= {one.seq: one for one in heard_on(run.vault, run.session_id, run.day, now)}
+    known = memory_of(present, run.day).heard
+    return [found[seq] for seq in sorted(found) if seq not in known]
+
+
+async def _without_model(run: _Run, heard: Sequence[Heard]) -> Response:
+    ids = {one.id for one in heard}
+    fresh = [message for message in run.given if message["id"] in ids]
+    response: Response = await finish(write_extractive, run.vault, fresh, run.session_id, run.language, run.day)
+    facts = {**_facts(run), "generator": EXTRACTIVE, **response.metadata, "n_messages": len(run.given)}
+    return Response(response.success, response.answer, facts)
+
+
+async def _ask(run: _Run, planner: Planner, present: ParsedNote | None, heard: list[Heard]) -> Found:
+    """Have the model read what is new, piece by piece, and take what the messages bear out."""
+    spoken = (one.said.text for one in heard if one.said.role == "user")
+    language = language_of(spoken) if run.language == "auto" else run.language
+    found = Found(heard, language)
+    part = memory_of(present, run.day)
+    system = system_prompt(language, run.language)
+    named = text_of(present.front.data.get("name")) if present else ""
+    beside = await asyncio.to_thread(text_beside_items, present)
+    limit, place = PIECE_CHARS, 0
+    while place < len(heard):
+        piece = list(piece_of(heard[place:], limit, language))
+        known = merged(part, found.additions).items
+        about = {"name": found.name or named, "text": beside, "hint": run.hint}
+        try:
+            user = request(piece, day=run.day, items=known, **about)
+            plan = await planner.plan(MemoryPlan, system=system, user=user, language=language)
+        except PlanError as error:
+            if error.reason != "too_long" or limit <= SMALLEST_PIECE:
+                raise
+            limit = max(SMALLEST_PIECE, limit // 2)
+            continue
+        said = [one.said for one in heard[place : place + len(piece)]]
+        vouched = [run.hint, *(text for item in known for text in (item.text, *item.earlier))]
+        taken = await asyncio.to_thread(taken_from, plan, said, known, vouched)
+        found.additions += taken.additions
+        found.refused += taken.refused
+        found.by_agent |= taken.by_agent
+        found.name = name_from(plan.name, found.name)
+        found.description = description_from(plan.description, found.description)
+        place += len(piece)
+    return found
+
+
+def _facts(run: _Run) -> dict[str, Any]:
+    return {
+        "n_messages": len(run.given),
+        "created": False,
+        "modified": False,
+        "date": run.day,
+        "session_id": run.session_id,
+        "source_conversation": source_of(run.session_id),
+        "index": daily_page(run.day),
+    }

@@ -31,7 +31,8 @@ _LATEST = timedelta(days=1)
 class Said:
     """One utterance. ``day`` (``YYYY-MM-DD``) and ``time`` (``HH:MM``) are in the vault's zone, "" when unknown.
 
-    ``local_day`` is the day where it was said: the one that "yesterday" is counted from.
+    ``local_day`` is the day where it was said: the one that "yesterday" is counted from. ``role`` is ``user`` or
+    ``assistant``.
     """
 
     text: str
@@ -39,11 +40,42 @@ class Said:
     day: str = ""
     time: str = ""
     local_day: date | None = None
+    role: str = "user"
 
 
 def said_by_users(messages: Sequence[Mapping[str, Any]], now: datetime) -> list[Said]:
     """What users said, in order. ``now`` (aware) gives the zone; a time more than a day after it is unknown."""
-    return [said for message in messages if (said := _said(message, now)) is not None]
+    return [said for message in messages if (said := said_in(message, now)) is not None and said.role == "user"]
+
+
+def said_in(message: Mapping[str, Any], now: datetime) -> Said | None:
+    """What a user or the agent said in a message, without what was injected into it; None when that is nothing."""
+    name = str(message.get("name") or "")
+    role = message.get("role")
+    if role not in ("user", "assistant") or is_injected(message):
+        return None
+    text = _WRAPPED.sub(" ", clean_text("\n".join(_texts(message.get("content"))))).strip()
+    if not text:
+        return None
+    speaker = " ".join(re.sub(r"[:<>]", " ", name).split())[:40] or role
+    found = time_of(message, now)
+    if found is None:
+        return Said(text, speaker, role=role)
+    stamp, hour_known = found
+    shown = stamp.astimezone(now.tzinfo) if stamp.tzinfo is not None and hour_known else stamp
+    return Said(
+        text,
+        speaker,
+        day=shown.date().isoformat(),
+        time=f"{shown:%H:%M}" if hour_known else "",
+        local_day=stamp.date(),
+        role=role,
+    )
+
+
+def is_injected(message: Mapping[str, Any]) -> bool:
+    """Whether a message was put into the conversation by a program: recalled memory, a hint."""
+    return str(message.get("name") or "") in INJECTED_NAMES or bool(INJECTED_MARKS & set(_marks(message)))
 
 
 def time_of(message: Mapping[str, Any], now: datetime) -> tuple[datetime, bool] | None:
@@ -73,28 +105,6 @@ def language_of(texts: Iterable[str], default: str = "en") -> str:
     if not han and not letters:
         return default
     return "zh" if han * 2 >= letters else "en"
-
-
-def _said(message: Mapping[str, Any], now: datetime) -> Said | None:
-    name = str(message.get("name") or "")
-    if message.get("role") != "user" or name in INJECTED_NAMES or INJECTED_MARKS & set(_marks(message)):
-        return None
-    text = _WRAPPED.sub(" ", clean_text("\n".join(_texts(message.get("content"))))).strip()
-    if not text:
-        return None
-    speaker = " ".join(re.sub(r"[:<>]", " ", name).split())[:40] or "user"
-    found = time_of(message, now)
-    if found is None:
-        return Said(text, speaker)
-    stamp, hour_known = found
-    shown = stamp.astimezone(now.tzinfo) if stamp.tzinfo is not None and hour_known else stamp
-    return Said(
-        text,
-        speaker,
-        day=shown.date().isoformat(),
-        time=f"{shown:%H:%M}" if hour_known else "",
-        local_day=stamp.date(),
-    )
 
 
 def _marks(message: Mapping[str, Any]) -> Iterator[str]:

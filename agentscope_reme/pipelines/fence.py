@@ -26,7 +26,7 @@ def defused(text: str) -> str:
     return _FENCE.sub(r"‹\1\2", clean_text(text))
 
 
-def fenced(name: str, text: str, **facts: str) -> str:
+def fenced(name: str, text: str, /, **facts: str) -> str:
     """Quote ``text`` as data: ``<name key="value">`` … ``</name>``. ``name`` is one of :data:`FENCES`.
 
     Facts that are empty are left out; their values lose quotes, line ends and angle brackets.

@@ -1,0 +1,126 @@
+"""A conversation as ``auto_memory`` takes it: messages of any kind in, journalled and numbered utterances out."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from ..vault.dialog import JournalRecord
+from ..vault.jsonable import dumps
+from ..vault.layout import DIALOG, session_file_name, today
+from .evidence import TIME_FIELDS, Said, is_injected, said_in
+
+if TYPE_CHECKING:
+    from ..vault import JournalLine, Vault
+
+TAIL = 64
+"""Lines of a journal that are read beyond those looked for, before all of it is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """An utterance, the id of its message, and its place in the journal (``seq``)."""
+
+    said: Said
+    id: str
+    seq: int
+
+
+def plain_messages(messages: Iterable[Any]) -> list[dict[str, Any]]:
+    """AgentScope messages or dictionaries as dictionaries that have an id; they are not changed.
+
+    An id that is missing is made from who said what when, so that the same conversation given again is the same.
+    ValueError for what is no message.
+    """
+    found = []
+    counts: Counter[str] = Counter()
+    for number, message in enumerate(messages, 1):
+        plain = message if isinstance(message, Mapping) else getattr(message, "to_dict", lambda: None)()
+        if not isinstance(plain, Mapping) or not isinstance(plain.get("role"), str) or "content" not in plain:
+            raise ValueError(
+                f"message {number} is no message: give AgentScope messages, or dictionaries with role and content"
+            )
+        made = {**plain, "name": plain.get("name") or plain["role"]}
+        if not made.get("id"):
+            said = dumps([made["role"], made["name"], made["content"], [_time_field(made, key) for key in TIME_FIELDS]])
+            digest = hashlib.sha256(said.encode("utf-8")).hexdigest()[:20]
+            counts[digest] += 1
+            made["id"] = f"m-{digest}" if counts[digest] == 1 else f"m-{digest}-{counts[digest]}"
+        found.append({**made, "id": str(made["id"])})
+    return found
+
+
+def identity_of(messages: Sequence[Mapping[str, Any]]) -> str:
+    """A session id for a conversation that has none: the same for the same first message."""
+    first = messages[0]
+    text = f"{first.get('id') or ''}\0{first.get('content')!r}"
+    return "conversation-" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def source_of(session_id: str) -> str:
+    """The path of a conversation's journal."""
+    return f"{DIALOG}/{session_file_name(session_id)}.jsonl"
+
+
+def journalled(vault: "Vault", session_id: str, messages: Sequence[Mapping[str, Any]]) -> None:
+    """Put messages into the journal, durably when this returns; what is there already adds nothing.
+
+    What was injected and what only the system says (its prompt) is no part of the conversation.
+    """
+    records = [
+        JournalRecord({key: value for key, value in message.items() if key != "marks"})
+        for message in messages
+        if not is_injected(message) and (message.get("role") != "system" or _has_result(message))
+    ]
+    if records:
+        vault.journal(session_id).append(records)
+
+
+def latest_day(messages: Sequence[Mapping[str, Any]], now: datetime) -> str:
+    """The day of the latest message that says when it was; today when none does."""
+    days = [said.day for message in messages if (said := said_in(message, now)) is not None and said.day]
+    return max(days) if days else today(now)
+
+
+def heard_in(vault: "Vault", session_id: str, ids: Iterable[str], now: datetime) -> list[Heard]:
+    """What was said in the messages with these ids, as the journal has them, in its order."""
+    wanted = set(ids)
+    journal = vault.journal(session_id)
+    lines = journal.tail(len(wanted) + TAIL)
+    if not wanted <= {line.id for line in lines}:
+        lines = journal.read()
+    newest = {line.id: line for line in lines if line.id in wanted}
+    return [heard for line in newest.values() if (heard := _heard(line, now)) is not None]
+
+
+def heard_on(vault: "Vault", session_id: str, day: str, now: datetime) -> list[Heard]:
+    """What was said on a day (``YYYY-MM-DD``), as far as the journal says when; of changed messages the newest."""
+    newest: dict[str, Heard] = {}
+    for line in vault.journal(session_id).lines():
+        heard = _heard(line, now)
+        if heard is not None and heard.said.day == day:
+            newest[line.id] = heard
+    return list(newest.values())
+
+
+def _heard(line: "JournalLine", now: datetime) -> Heard | None:
+    said = said_in(_message_of(line), now)
+    return None if said is None else Heard(said, line.id, line.seq)
+
+
+def _message_of(line: "JournalLine") -> dict[str, Any]:
+    return {**line.msg, "marks": list(line.marks)}
+
+
+def _time_field(message: Mapping[str, Any], key: str) -> Any:
+    metadata = message.get("metadata")
+    return message.get(key) or (metadata.get(key) if isinstance(metadata, Mapping) else None)
+
+
+def _has_result(message: Mapping[str, Any]) -> bool:
+    content = message.get("content")
+    return isinstance(content, list | tuple) and any(
+        isinstance(block, Mapping) and block.get("type") == "tool_result" for block in content
+    )
