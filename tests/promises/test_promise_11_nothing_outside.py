@@ -439,9 +439,10 @@ async def test_promise_11_no_scope_reaches_another_by_any_way(tmp_path: Path, ot
         assert "The SECRET_MARKER_8841" not in str(model.requests[-1].messages)
     assert "lighthouse of the other shines" in str(model.requests[-1].messages)
     long_term = ReMeLongTermMemory(bob, "s1")
-    assert SECRET not in await long_term.retrieve(Msg("user", "lighthouse SECRET_MARKER_8841", "user"))
+    told = await long_term.retrieve(Msg("user", "lighthouse SECRET_MARKER_8841", "user"))
+    assert f"The {SECRET}" not in told
     kept = await long_term.retrieve_from_memory(["lighthouse", "SECRET_MARKER_8841"])
-    assert SECRET not in str(kept.content)
+    assert f"The {SECRET}" not in str(kept.content)
     assert await bob.get_in_memory_memory("s1").left_messages() != await memory.left_messages()
     # paths
     for path in (f"../{ann.vault.root.name}/MEMORY.md", str(ann.vault.root / "MEMORY.md")):
