@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .columns import grown
 from .keyword import KeywordIndex, top
 from .keyword_columns import Ints
 
@@ -70,45 +71,46 @@ class Anchors:
 
     def __init__(self) -> None:
         self.index = KeywordIndex(1.2, 0.3, positions=False)
-        self._slots: dict[str, Ints] = {}
-        self._source: dict[int, str] = {}
-        self._target: dict[int, str] = {}
+        self._slots: dict[str, range | list[int]] = {}  # by the file that holds the links
+        # By slot, the number of the link's file and of its target's text.
+        self._source, self._target = np.zeros(64, np.int32), np.zeros(64, np.int32)
+        self._sources = _Numbers()
+        self._targets = _Numbers()
 
     def put(self, path: str, anchors: Sequence[Anchor]) -> None:
         """Set the links of a file."""
         self.remove(path)
         if anchors:
             added = self.index.add([anchor.terms for anchor in anchors])
-            self._slots[path] = np.arange(added.start, added.stop)
-            for slot, anchor in zip(added, anchors, strict=True):
-                self._source[slot], self._target[slot] = path, anchor.target
+            self._set(path, added, [anchor.target for anchor in anchors])
 
     def remove(self, path: str) -> None:
         """Forget the links of a file."""
         slots = self._slots.pop(path, None)
         if slots is not None:
             self.index.remove(slots)
-            for slot in slots.tolist():
-                del self._source[slot], self._target[slot]
 
-    def scores(self, terms: Sequence[str], resolve: Callable[[str, str], str | None]) -> dict[str, float]:
-        """How well the words around links answer, by the path they lead to; ``resolve(target, source)`` finds it."""
+    def scores(self, terms: Sequence[str], resolve: Callable[[str], str | None]) -> dict[str, float]:
+        """How well the words around links answer, by the path they lead to; ``resolve(target)`` finds it."""
         scores = self.index.scores(terms)
         best = top(scores, MOST_SCORED)
-        by_path: dict[str, list[float]] = {}
-        for slot in best.tolist():
-            source = self._source[slot]
-            path = resolve(self._target[slot], source)
-            if path is not None and path != source:
-                by_path.setdefault(path, []).append(float(scores[slot]))
-        return {
-            path: sum(value / 2**place for place, value in enumerate(sorted(values, reverse=True)))
-            for path, values in by_path.items()
-        }
+        best = best[np.argsort(-scores[best], kind="stable")]
+        sources, targets = self._sources.names, self._targets.names
+        found: dict[str, float] = {}
+        share: dict[str, float] = {}
+        for source, target, score in zip(
+            self._source[best].tolist(), self._target[best].tolist(), scores[best].tolist(), strict=True
+        ):
+            path = resolve(targets[target])
+            if path is not None and path != sources[source]:
+                part = share.get(path, 1.0)
+                found[path] = found.get(path, 0.0) + score * part
+                share[path] = part / 2
+        return found
 
     def links_of(self, path: str) -> list[tuple[int, str]]:
         """Slot and target of each link of a file."""
-        return [(slot, self._target[slot]) for slot in self._slots.get(path, np.zeros(0, np.int64)).tolist()]
+        return [(slot, self._targets.names[self._target[slot]]) for slot in self._slots.get(path, ())]
 
     def tidy(self, *, always: bool = False, bulk: bool = False) -> None:
         """Merge when that pays, or ``always``."""
@@ -116,17 +118,19 @@ class Anchors:
             return
         mapping = self.index.merge(drop_terms=True)
         if mapping is not None:
-            self._slots = {path: mapping[slots] for path, slots in self._slots.items()}
-            self._source = {int(mapping[slot]): path for slot, path in self._source.items()}
-            self._target = {int(mapping[slot]): target for slot, target in self._target.items()}
+            held = [
+                (path, [self._targets.names[self._target[slot]] for slot in slots], mapping[np.array(slots)])
+                for path, slots in self._slots.items()
+            ]
+            self._slots, self._sources, self._targets = {}, _Numbers(), _Numbers()
+            for path, targets, slots in held:
+                self._set(path, slots.tolist(), targets)
 
     def dump(self, paths: Sequence[str]) -> tuple[list[list[str]], dict[str, Any]]:
         """Targets and slots by file, for a snapshot; merges first."""
         self.tidy(always=True)
-        none = np.zeros(0, np.int64)
-        slots = [self._slots.get(path, none) for path in paths]
-        targets = [[self._target[slot] for slot in part.tolist()] for part in slots]
-        return targets, {"slots": np.concatenate([*slots, none]).astype(np.int32)}
+        slots = [slot for path in paths for slot in self._slots.get(path, ())]
+        return [[target for _, target in self.links_of(path)] for path in paths], {"slots": np.array(slots, np.int32)}
 
     @classmethod
     def load(
@@ -140,9 +144,31 @@ class Anchors:
         begin = 0
         for path, names in zip(paths, targets, strict=True):
             if names:
-                own = slots[begin : begin + len(names)]
+                anchors._set(path, slots[begin : begin + len(names)].tolist(), names)
                 begin += len(names)
-                anchors._slots[path] = own.astype(np.int64)
-                for slot, name in zip(own.tolist(), names, strict=True):
-                    anchors._source[slot], anchors._target[slot] = path, name
         return anchors
+
+    def _set(self, path: str, slots: range | list[int], targets: Sequence[str]) -> None:
+        """Say which slots hold the links of a file."""
+        if len(slots) and slots[-1] - slots[0] == len(slots) - 1:
+            slots = range(slots[0], slots[-1] + 1)  # the usual case, in a tenth of the memory
+        self._slots[path] = slots
+        most = max(slots) + 1
+        self._source, self._target = grown(self._source, most), grown(self._target, most)
+        at = np.array(slots)
+        self._source[at] = self._sources.of(path)
+        self._target[at] = [self._targets.of(target) for target in targets]
+
+
+class _Numbers:
+    """Strings by number and numbers by string."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._number: dict[str, int] = {}
+
+    def of(self, name: str) -> int:
+        number = self._number.setdefault(name, len(self.names))
+        if number == len(self.names):
+            self.names.append(name)
+        return number

@@ -14,7 +14,6 @@ from .keyword_columns import Ints, distinct
 if TYPE_CHECKING:
     from .fusion import Dense
     from .query_terms import QueryTerms
-    from .stretches import Stretches
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,40 +51,63 @@ class Context:
     """What ranking needs beside corpus and question, prepared by the caller.
 
     ``allowed`` masks slots by the filter. ``named`` are the speakers whom the question names and ``name_terms`` the
-    terms they are named by. ``closeness`` maps a day number to how near it is to the dates asked for. ``demoted`` and
+    terms they are named by. ``closeness`` maps day numbers to how near they are to the dates asked for. ``demoted`` and
     ``preferred`` are file ids. ``dense`` is what vectors say.
     """
 
     allowed: NDArray[np.bool_] | None = None
     named: frozenset[int] = frozenset()
     name_terms: frozenset[str] = frozenset()
-    closeness: Callable[[int], float] | None = None
+    closeness: Callable[[Ints], NDArray[np.float64]] | None = None
     demoted: frozenset[int] = frozenset()
     preferred: frozenset[int] = frozenset()
     dense: "Dense | None" = None
-    resolve: Callable[[str, str], str | None] | None = None
+    resolve: Callable[[str], str | None] | None = None
     titles: Callable[[Sequence[int]], Sequence[float]] | None = None
 
 
-def ceiling_factors(
-    corpus: Corpus, blocks: "Stretches", query: "QueryTerms", context: Context, weights: Weights
-) -> NDArray[np.float64]:
+def days_asked_for(corpus: Corpus, context: Context) -> Ints:
+    """The days asked for that some unit has."""
+    if context.closeness is None:
+        return np.zeros(0, np.int64)
+    days = distinct(corpus.column("day")[corpus.units.alive])
+    days = days[days != 0]
+    return days[context.closeness(days) >= 0.9]
+
+
+def stretches_of_days(corpus: Corpus, days: Ints) -> Ints:
+    """Stretches that hold a unit of one of some days."""
+    if not len(days):
+        return np.zeros(0, np.int64)
+    return distinct(corpus.column("stretch")[np.isin(corpus.column("day"), days) & corpus.units.alive])
+
+
+def ceiling_factors(corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights) -> NDArray[np.float64]:
     """What no unit of a stretch can be multiplied by more than, by stretch."""
-    out = np.ones(len(blocks.living))
+    stretches = corpus.stretches
+    flags = stretches.column("flags")
+    out = np.ones(stretches.count)
     if context.closeness is not None and weights.date:
-        day, slots = corpus.column("day"), np.flatnonzero(corpus.units.alive)
-        days = distinct(day[slots])
-        near = np.array([context.closeness(one) if one else 0.0 for one in days.tolist()])
-        np.maximum.at(out, corpus.column("stretch")[slots], 1 + weights.date * near[np.searchsorted(days, day[slots])])
+        slots = np.flatnonzero(corpus.units.alive)
+        near = _nearness(context, corpus.column("day")[slots])
+        np.maximum.at(out, corpus.column("stretch")[slots], 1 + weights.date * near)
     if context.named and weights.speaker:
         out *= 1 + weights.speaker
     if query.asks_when and weights.when:
-        out[blocks.flags & TIME_WORDS > 0] *= 1 + weights.when
+        out[flags & TIME_WORDS > 0] *= 1 + weights.when
     if weights.corrects:
-        out[blocks.flags & CORRECTS > 0] *= 1 + weights.corrects
+        out[flags & CORRECTS > 0] *= 1 + weights.corrects
     if context.preferred and weights.memory:
-        out[np.isin(blocks.file, list(context.preferred))] *= 1 + weights.memory
+        out[np.isin(stretches.column("file"), list(context.preferred))] *= 1 + weights.memory
     return out
+
+
+def _nearness(context: Context, days: Ints) -> NDArray[np.float64]:
+    """How near days are to those asked for; 0 for an unknown one."""
+    assert context.closeness is not None
+    known = distinct(days)
+    near = np.where(known != 0, context.closeness(known), 0.0)
+    return near[np.searchsorted(known, days)]
 
 
 def factors(
@@ -95,10 +117,7 @@ def factors(
     out = np.ones(len(slots))
     flags = corpus.column("flags")[slots]
     if context.closeness is not None and weights.date:
-        day = corpus.column("day")[slots]
-        days = distinct(day)
-        near = np.array([context.closeness(one) if one else 0.0 for one in days.tolist()])
-        out *= 1 + weights.date * near[np.searchsorted(days, day)]
+        out *= 1 + weights.date * _nearness(context, corpus.column("day")[slots])
     if context.named and weights.speaker:
         named = np.isin(corpus.column("speaker")[slots], list(context.named))
         for number in distinct(files[named]).tolist():

@@ -5,16 +5,18 @@ in file order, with a gap of four between files, so that a unit's neighbours are
 file's edge needs no test. Places of changed files are given anew at the end and closed up at a merge.
 """
 
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .anchors import Anchor, Anchors
-from .entries import BLUR, REACH, STRETCH, UNIT_FIELDS, FileEntry, UnitEntry
+from .columns import grown
+from .entries import BLUR, REACH, UNIT_FIELDS, FileEntry, UnitEntry
 from .keyword import KeywordIndex
 from .keyword_columns import Ints, distinct
+from .stretches import STRETCH, Stretches
 
 
 class Corpus:
@@ -26,20 +28,22 @@ class Corpus:
         self.anchors = Anchors()
         self.files: dict[str, FileEntry] = {}
         self.by_id: list[FileEntry | None] = []
+        self.telling: set[str] = set()  # paths of files that say something which counts in ranking
         self.speakers: list[str] = []
+        self.speaking: Counter[int] = Counter()  # in how many files each of them speaks
         self._speaker_ids: dict[str, int] = {}
         self._table = {name: np.zeros(64, kind) for name, kind in UNIT_FIELDS.items()}
         self._label_file = np.zeros(64, np.int32)
-        self._stretch_length = np.zeros(64, np.int64)
-        self._stretch_ids = 0
-        self.stretches = 0
+        self.stretches = Stretches()
         self.places = REACH
         self._slot_at = np.full(64, -1, np.int32)
+        self._scratch = np.full(64, -1, np.int32)
         self._blurred = np.zeros(64, np.int64)
         self.blurred_total = 0
         self.revision = 0  # raised by every change
-        self.stretch_cache: tuple[tuple[int, int], object] | None = None
-        self.naming = 0  # raised when a path, title or alias comes or goes
+        # Names of the files that came, went or got other names lately, and how many changes of names there were.
+        self.renamed: deque[tuple[str, ...]] = deque(maxlen=1_000)
+        self.renames = 0
         self.numbering = 0  # raised when file ids, slots or speakers get new numbers
 
     # --- what ranking reads ---------------------------------------------------------------------------------------
@@ -54,14 +58,16 @@ class Corpus:
         return self._slot_at[: self.places + REACH]
 
     @property
+    def scratch(self) -> Ints:
+        """A number by place for whoever needs one for a moment; all -1 before and after."""
+        if len(self._scratch) < self.places + REACH:
+            self._scratch = np.full(len(self._slot_at), -1, np.int32)
+        return self._scratch
+
+    @property
     def blurred_lengths(self) -> Ints:
         """Length of the unit at each place with its neighbours' shares, in twentieths of a term."""
         return self._blurred[: self.places + REACH]
-
-    @property
-    def stretch_lengths(self) -> Ints:
-        """Terms of each stretch by its id, 0 for removed ones; ``stretches`` is how many are left."""
-        return self._stretch_length[: self._stretch_ids]
 
     def path_of(self, slot: int) -> str:
         """The path of a living unit's file."""
@@ -78,20 +84,20 @@ class Corpus:
         """Add a file, or replace what is known of it."""
         self.revision += 1
         old = self.files.get(entry.path)
-        naming = self.naming
-        self.remove(entry.path)
-        if old is not None and (old.title, old.aliases) == (entry.title, entry.aliases):
-            self.naming = naming
+        known = _names(old) if old is not None else ()
+        self._remove(entry.path)
+        if known != _names(entry):
+            self._note_names(known + _names(entry))
         entry.id = len(self.by_id)
         self.by_id.append(entry)
-        if old is None:
-            self.naming += 1
         self.files[entry.path] = entry
+        if entry.tells:
+            self.telling.add(entry.path)
         entry.slots = np.zeros(0, np.int32)
         entry.voices = frozenset()
         entry.sections = {}
         entry.label_slot = self.labels.add([entry.labels])[0]
-        self._label_file = _grown(self._label_file, entry.label_slot + 1)
+        self._label_file = grown(self._label_file, entry.label_slot + 1)
         self._label_file[entry.label_slot] = entry.id
         self.anchors.put(entry.path, entry.anchors)
         entry.labels = entry.anchors = ()
@@ -104,20 +110,30 @@ class Corpus:
 
     def remove(self, path: str) -> bool:
         """Forget a file and its units."""
-        entry = self.files.pop(path, None)
+        entry = self.files.get(path)
         if entry is None:
             return False
+        self._note_names(_names(entry))
+        self._remove(path)
+        return True
+
+    def _note_names(self, names: tuple[str, ...]) -> None:
+        self.renamed.append(names)
+        self.renames += 1
+
+    def _remove(self, path: str) -> None:
+        entry = self.files.pop(path, None)
+        if entry is None:
+            return
         self.revision += 1
-        self.naming += 1
         self._clear_places(entry)
         self.units.remove(entry.slots)
         self.labels.remove([entry.label_slot])
         self.anchors.remove(path)
-        gone = distinct(self._table["stretch"][entry.slots])
-        self._stretch_length[gone] = 0
-        self.stretches -= len(gone)
+        self.stretches.remove(distinct(self._table["stretch"][entry.slots]))
         self.by_id[entry.id] = None
-        return True
+        self.telling.discard(path)
+        self.speaking.subtract(entry.voices)
 
     def tidy(self, *, always: bool = False, bulk: bool = False) -> bool:
         """Merge the keyword indexes when that pays, or ``always``; slots, places and file ids may change.
@@ -160,7 +176,7 @@ class Corpus:
             entry.anchors = tuple(Anchor(name, ()) for name in names)
         for prefix, index in (("units", self.units), ("labels", self.labels), ("anchors", self.anchors.index)):
             terms, columns = index.dump()
-            arrays[f"{prefix}.terms"] = np.frombuffer("\n".join(terms).encode("utf-8", "surrogatepass"), np.uint8)
+            arrays[f"{prefix}.terms"] = np.frombuffer(terms, np.uint8)
             arrays |= {f"{prefix}.{name}": column for name, column in columns.items()}
         return entries, arrays
 
@@ -170,9 +186,8 @@ class Corpus:
         corpus = cls()
         indexes = {}
         for prefix, constants in (("units", (1.2, 0.75)), ("labels", (1.2, 0.75)), ("anchors", (1.2, 0.3))):
-            text = arrays[f"{prefix}.terms"].tobytes().decode("utf-8", "surrogatepass")
             columns = {name: arrays[f"{prefix}.{name}"] for name in ("counts", "slots", "tf", "positions", "lengths")}
-            terms = text.split("\n") if text else []
+            terms = arrays[f"{prefix}.terms"].tobytes()
             indexes[prefix] = KeywordIndex.load(terms, columns, *constants, positions=prefix == "units")
         corpus.units, corpus.labels = indexes["units"], indexes["labels"]
         targets = [[anchor.target for anchor in entry.anchors] for entry in entries]
@@ -198,6 +213,8 @@ class Corpus:
             entry.label_slot = label
             entry.voices = frozenset(voices[entry.slots].tolist()) - {-1} if speakers else frozenset()
             corpus.files[entry.path] = entry
+            if entry.tells:
+                corpus.telling.add(entry.path)
         corpus._label_file = np.zeros(max(64, corpus.labels.slots), np.int32)
         corpus._renumber()
         return corpus
@@ -207,7 +224,7 @@ class Corpus:
     def _append(self, entry: FileEntry, units: Sequence[UnitEntry]) -> None:
         added = self.units.add([unit.terms for unit in units])
         for name in self._table:
-            self._table[name] = _grown(self._table[name], added.stop)
+            self._table[name] = grown(self._table[name], added.stop)
         span = slice(added.start, added.stop)
         table = self._table
         for name in ("first", "last", "begin", "stop", "check", "day", "flags", "text"):
@@ -217,8 +234,11 @@ class Corpus:
         table["speaker"][span] = [self.speaker_id(unit.speaker) for unit in units]
         sections = entry.sections
         table["section"][span] = [sections.setdefault(unit.headings, len(sections)) for unit in units]
-        entry.voices |= set(table["speaker"][span].tolist()) - {-1}
-        self._set_stretches(entry, added)
+        voices = set(table["speaker"][span].tolist()) - {-1} - entry.voices
+        if voices:
+            entry.voices |= voices
+            self.speaking.update(voices)
+        table["stretch"][span] = -1
         slots = np.append(entry.slots, np.arange(added.start, added.stop, dtype=np.int32))
         last = len(entry.slots) > 0 and entry.start + len(entry.slots) + REACH == self.places
         self._clear_places(entry)
@@ -226,23 +246,19 @@ class Corpus:
         if not last:
             entry.start = self.places
         self.places = entry.start + len(slots) + REACH
-        self._slot_at = _grown(self._slot_at, self.places + REACH, -1)
-        self._blurred = _grown(self._blurred, self.places + REACH)
+        self._slot_at = grown(self._slot_at, self.places + REACH, -1)
+        self._blurred = grown(self._blurred, self.places + REACH)
         self._set_places(entry)
+        self._set_stretches(entry)
 
-    def _set_stretches(self, entry: FileEntry, added: range) -> None:
-        """Give units that were just added to the end of a file to its last stretch and to new ones."""
-        numbers = np.arange(len(entry.slots), len(entry.slots) + len(added)) // STRETCH
-        old = -(-len(entry.slots) // STRETCH)
-        ids = numbers - old + self._stretch_ids
-        if len(entry.slots):
-            ids[numbers < old] = self._table["stretch"][entry.slots[-1]]
-        new = max(0, int(numbers[-1]) + 1 - old) if len(numbers) else 0
-        self._stretch_ids += new
-        self.stretches += new
-        self._stretch_length = _grown(self._stretch_length, self._stretch_ids)
-        self._table["stretch"][added.start : added.stop] = ids
-        np.add.at(self._stretch_length, ids, self.units.lengths[added.start : added.stop])
+    def _set_stretches(self, entry: FileEntry) -> None:
+        """Divide a file's units, whose places are set, into stretches."""
+        table, slots, stretches = self._table, entry.slots, self.stretches
+        known = len(slots) - np.count_nonzero(table["stretch"][slots] < 0)
+        ids = stretches.ids_for(distinct(table["stretch"][slots[:known]]), len(slots))
+        table["stretch"][slots] = np.repeat(ids, STRETCH)[: len(slots)]
+        blurred = self._blurred[entry.start : entry.start + len(slots)]
+        stretches.set_file(ids, entry.id, entry.start, self.units.lengths[slots], blurred, table["flags"][slots])
 
     def speaker_id(self, name: str) -> int:
         """A number for a speaker's name, -1 for none."""
@@ -282,6 +298,7 @@ class Corpus:
         self._speaker_ids = {name: number for number, name in enumerate(self.speakers)}
         for entry in entries:
             entry.voices = frozenset(new_number[old] for old in entry.voices)
+        self.speaking = Counter(voice for entry in entries for voice in entry.voices)
         self.by_id = list(entries)
         counts = np.array([len(entry.slots) for entry in entries], np.int64)
         starts = REACH + np.concatenate(([0], np.cumsum(counts + REACH)))
@@ -300,14 +317,15 @@ class Corpus:
         lengths[places] = self.units.lengths[slots]
         self._blurred = np.where(self._slot_at >= 0, blur(lengths), 0)
         self.blurred_total = int(self._blurred.sum())
-        per_file = -(-counts // STRETCH)
-        begins = np.repeat(np.cumsum(per_file) - per_file, counts)
-        stretch = begins + self._table["number"][slots] // STRETCH
-        self._table["stretch"][slots] = stretch
-        self._stretch_ids = self.stretches = int(per_file.sum())
-        self._stretch_length = np.zeros(self._stretch_ids + 64, np.int64)
-        np.add.at(self._stretch_length, stretch, self.units.lengths[slots])
+        self._table["stretch"][slots] = self.stretches.set_all(
+            counts, places, self.units.lengths[slots], self._blurred[places], self._table["flags"][slots]
+        )
         self._label_file[np.array([entry.label_slot for entry in entries], np.int64)] = np.arange(len(entries))
+
+
+def _names(entry: FileEntry) -> tuple[str, ...]:
+    """What a link may call a file."""
+    return (entry.path, entry.title, *entry.aliases)
 
 
 def blur(values: Ints) -> Ints:
@@ -317,9 +335,3 @@ def blur(values: Ints) -> Ints:
         out[distance:] += values[:-distance] * BLUR[distance]
         out[:-distance] += values[distance:] * BLUR[distance]
     return out
-
-
-def _grown(values: NDArray[Any], size: int, fill: int = 0) -> NDArray[Any]:
-    if size <= len(values):
-        return values
-    return np.append(values, np.full(max(size, 2 * len(values)) - len(values), fill, values.dtype))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..models import FileLink
+from ..vault.layout import MEMORY_FILE
 from .anchors import Anchor
 from .keyword_columns import Ints
 
@@ -14,11 +15,11 @@ REACH = 4
 # In twentieths, so that all sums are exact whatever their order.
 BLUR = (20, 10, 6, 4, 3)
 OFFSETS = tuple(range(-REACH, REACH + 1))
-# A file counts as one stretch, like a sitting of a conversation; a longer one as several of this many units.
-STRETCH = 64
 HEADING = "\x00"  # marks a term that stands in a unit's heading path
 # Fields of a file, each term counted this often (BM25F by replication; ledger, section 9.4: 5, 5, 1.5, .5).
 TITLE, ALIAS, HEAD, TAG, DESCRIPTION = 10, 10, 3, 1, 1
+
+_TELLING = ("valid_to", "supersedes", "superseded_by")
 
 UNIT_FIELDS = {
     "file": np.int32,
@@ -91,6 +92,16 @@ class FileEntry:
     voices: frozenset[int] = frozenset()
     sections: dict[tuple[str, ...], int] = field(default_factory=dict)
     names: tuple[tuple[str, float], ...] | None = None  # as search compares them, with their worth
+
+    @property
+    def is_preferred(self) -> bool:
+        """Whether the user put it first: MEMORY.md and pinned notes."""
+        return self.path == MEMORY_FILE or self.front.get("pinned") is True
+
+    @property
+    def tells(self) -> bool:
+        """Whether it says something of itself or another file that counts in ranking."""
+        return self.is_preferred or not self.front.keys().isdisjoint(_TELLING)
 
     def headings(self, section: int) -> tuple[str, ...]:
         """A heading path of the file by its number."""

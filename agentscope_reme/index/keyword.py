@@ -5,7 +5,6 @@ Scores are those of a bm25s index built from scratch over the living texts, bit 
 
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -23,10 +22,11 @@ from .keyword_columns import (
     renumbered,
     without_unused,
 )
+from .vocabulary import Vocabulary
 
 # Recent texts are looked up term by term in Python objects; beyond this many tokens a merge is cheaper.
 MERGE_TOKENS = 60_000
-BULK_TOKENS = 500_000
+BULK_TOKENS = 1_500_000
 
 
 def top(scores: NDArray[Any], k: int) -> Ints:
@@ -59,9 +59,7 @@ class KeywordIndex:
         self._positions = positions
         self._base = empty_columns()
         self._base_slots = 0
-        self._terms: dict[str, int] = {}
-        self._by_char: dict[str, list[str]] = {}  # terms that hold a character, made when a query needs it
-        self._by_char_seen = 0
+        self._terms = Vocabulary()
         self._ids = array("i")  # of the recent texts, all occurrences in order
         self._folded = 0  # how many recent texts stand in _recent
         self._folded_ids = 0
@@ -95,23 +93,8 @@ class KeywordIndex:
         """Which slots hold a living text."""
         return self._alive[: self.slots]
 
-    @property
-    def vocabulary(self) -> Iterable[str]:
-        """Every term that a text has or, until the next merge, had."""
-        return self._terms.keys()
-
     def __contains__(self, term: str) -> bool:
         return term in self._terms
-
-    def terms_with(self, char: str) -> list[str]:
-        """Terms of at least two characters that hold a character of a script without spaces between words."""
-        for term in islice(self._terms, self._by_char_seen, None):
-            if len(term) > 1 and term[0] > "\x00":
-                for one in set(term):
-                    if one > "\u2e7f":
-                        self._by_char.setdefault(one, []).append(term)
-        self._by_char_seen = len(self._terms)
-        return self._by_char.get(char, [])
 
     def add(self, texts: Sequence[Sequence[str]]) -> range:
         """Add texts; returns their slots, in order. Occurrences beyond 65 535 of one text are left out."""
@@ -120,7 +103,7 @@ class KeywordIndex:
         ids, terms = self._ids, self._terms
         for slot, text in enumerate(texts, first):
             text = text[:LIMIT]
-            ids.extend([terms.setdefault(term, len(terms)) for term in text])
+            ids.extend(terms.numbers(text))
             self._lengths[slot] = len(text)
             self.total += len(text)
         self.slots += len(texts)
@@ -138,11 +121,30 @@ class KeywordIndex:
 
     def postings(self, term: str) -> tuple[Ints, Ints]:
         """Slots of the living texts with a term, ascending, and how often each has it."""
-        slots, tf, _ = self._column(term)
-        if self.dead:
-            keep = self._alive[slots]
-            slots, tf = slots[keep], tf[keep]
-        return slots, tf
+        number = self._terms.get(term)
+        slots, tf = self._of(number) if number is not None else (self._base.slots[:0], self._base.tf[:0])
+        return self._living(slots, tf)
+
+    def postings_with(self, char: str) -> tuple[Ints, Ints]:
+        """Slots of the living texts with any term of two or more characters that holds ``char``, ascending.
+
+        With each, the largest frequency of such a term: an occurrence may lie in two of them.
+        """
+        found = [self._of(number) for number in self._terms.holding(char).tolist()]
+        if not found:
+            return self._base.slots[:0], self._base.tf[:0]
+        slots, tf = (np.concatenate(part) for part in zip(*found, strict=True))
+        slots, tf = self._living(slots, tf)
+        order = np.argsort(slots, kind="stable")
+        slots, tf = slots[order], tf[order]
+        begins = np.flatnonzero(np.append(True, slots[1:] != slots[:-1])) if len(slots) else np.zeros(0, np.int64)
+        return slots[begins], np.maximum.reduceat(tf, begins) if len(begins) else tf
+
+    def _living(self, slots: Ints, tf: Ints) -> tuple[Ints, Ints]:
+        if not self.dead:
+            return slots, tf
+        keep = self._alive[slots]
+        return slots[keep], tf[keep]
 
     def occurrences(self, term: str) -> tuple[Ints, Ints]:
         """Slot and place in the text of each occurrence of a term in living texts, ascending."""
@@ -155,7 +157,7 @@ class KeywordIndex:
 
     def scores(self, terms: Sequence[str]) -> NDArray[np.float32]:
         """BM25 of each slot (0 for dead ones); a term that stands twice counts twice."""
-        known = [self._terms[term] for term in terms if term in self._terms]
+        known = [number for term in terms if (number := self._terms.get(term)) is not None]
         if not known or not self.count:
             return np.zeros(self.slots, np.float32)
         self._settle()
@@ -200,9 +202,8 @@ class KeywordIndex:
             self._alive[: self.slots] = True
         if drop_terms and len(self._terms) > np.count_nonzero(np.diff(base.indptr)):
             base, used = without_unused(base)
-            names = list(self._terms)
-            self._terms = {names[old]: new for new, old in enumerate(used.tolist())}
-            self._by_char, self._by_char_seen = {}, 0
+            self._terms.keep(used)
+        self._terms.settle()
         self._ids = array("i")
         self._recent = {}
         self._folded = self._folded_ids = 0
@@ -210,12 +211,16 @@ class KeywordIndex:
         self._use_base(base)
         return mapping
 
-    def dump(self) -> tuple[list[str], dict[str, Ints]]:
-        """Terms in id order and arrays, for a snapshot. Call :meth:`merge` first."""
+    def names(self) -> list[str]:
+        """Every term that a text has or, until the next merge, had, in the order of the columns."""
+        return self._terms.names()
+
+    def dump(self) -> tuple[bytes, dict[str, Ints]]:
+        """Terms (see :meth:`.Vocabulary.packed`) and arrays, for a snapshot. Call :meth:`merge` first."""
         if self._ids or self.dead:
             raise ValueError("merge before dumping: recent or dead texts would be lost or kept")
         base = self._base
-        return list(self._terms), {
+        return self._terms.packed(), {
             "counts": np.diff(base.indptr).astype(np.int32),
             "slots": base.slots,
             "tf": base.tf,
@@ -225,7 +230,7 @@ class KeywordIndex:
 
     @classmethod
     def load(
-        cls, terms: Sequence[str], arrays: dict[str, Ints], k1: float = 1.2, b: float = 0.75, *, positions: bool = True
+        cls, terms: bytes, arrays: dict[str, Ints], k1: float = 1.2, b: float = 0.75, *, positions: bool = True
     ) -> "KeywordIndex":
         """The inverse of :meth:`dump`. Raises ValueError when the arrays do not belong together."""
         index = cls(k1, b, positions=positions)
@@ -233,13 +238,14 @@ class KeywordIndex:
         indptr = np.concatenate(([0], np.cumsum(arrays["counts"], dtype=np.int64)))
         occurrences = np.concatenate(([0], np.cumsum(tf, dtype=np.int64)))
         slots = len(arrays["lengths"])
-        fits = len(terms) == len(indptr) - 1 and indptr[-1] == len(tf) == len(arrays["slots"])
+        vocabulary = Vocabulary(terms)
+        fits = len(vocabulary) == len(indptr) - 1 and indptr[-1] == len(tf) == len(arrays["slots"])
         if not fits or (positions and occurrences[-1] != len(arrays["positions"])):
             raise ValueError("the arrays of the keyword index do not belong together")
         if len(tf) and (int(arrays["slots"].max()) >= slots or int(arrays["slots"].min()) < 0):
             raise ValueError("the keyword index names texts that it does not have")
         starts = occurrences[indptr] if positions else np.zeros(1, np.int64)
-        index._terms = dict(zip(terms, range(len(terms)), strict=True))
+        index._terms = vocabulary
         index._reserve(slots)
         index._lengths[:slots] = arrays["lengths"]
         index._alive[:slots] = True
@@ -250,7 +256,6 @@ class KeywordIndex:
 
     def _use_base(self, base: Columns) -> None:
         self._base = base
-        self._engine.vocab_dict = self._terms
         self._engine.scores = self._engine.as_scores(base, self.slots)
 
     def _pad_columns(self) -> None:
@@ -296,16 +301,23 @@ class KeywordIndex:
         base = self._base
         if number is None:
             return base.slots[:0], base.tf[:0], base.positions[:0]
-        self._settle()
-        slots, tf, positions = base.slots[:0], base.tf[:0], base.positions[:0]
-        if number < base.terms:
-            span = slice(base.indptr[number], base.indptr[number + 1])
-            slots, tf = base.slots[span], base.tf[span]
-            if self._positions:
-                positions = base.positions[base.starts[number] : base.starts[number + 1]]
+        slots, tf = self._of(number)
+        positions = base.positions[:0]
+        if number < base.terms and self._positions:
+            positions = base.positions[base.starts[number] : base.starts[number + 1]]
         column = self._recent.get(number)
         if column is not None:
-            slots = np.concatenate((slots, np.array(column[0], np.int32)))
-            tf = np.concatenate((tf, np.array(column[1], np.uint16)))
             positions = np.concatenate((positions, np.array(column[2], np.uint16)))
         return slots, tf, positions
+
+    def _of(self, number: int) -> tuple[Ints, Ints]:
+        """Slots and frequencies of a term, dead texts included."""
+        self._settle()
+        base, recent = self._base, self._recent_postings(number)
+        if number >= base.terms:
+            return recent if recent is not None else (base.slots[:0], base.tf[:0])
+        span = slice(base.indptr[number], base.indptr[number + 1])
+        slots, tf = base.slots[span], base.tf[span]
+        if recent is None:
+            return slots, tf
+        return np.concatenate((slots, recent[0])), np.concatenate((tf, recent[1]))

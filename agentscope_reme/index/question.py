@@ -5,8 +5,6 @@ and of its sections 5 and 9.4 for what notes have besides. ``docs/search.md`` ha
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,67 +25,63 @@ LEAST_RARITY = 0.1  # of the rarest word's idf, below which damping goes no furt
 MOST_TITLES = 100  # files whose names are compared with the question letter by letter
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One term: its slots and counts in units, the slots with it in their heading path, stretches and counts there."""
-
-    slots: Ints
-    tf: Ints
-    heading_slots: Ints
-    stretches: Ints
-    stretch_tf: Ints
-    idf: float  # over units
-    worth: float  # how much the word tells, times its weight in the question
-    proof: float  # what it counts as evidence
-
-
 def idf(count: int, total: int) -> float:
     """Lucene's: ``ln(1 + (N - n + 0.5) / (n + 0.5))``."""
     return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
-def following(first: tuple[Ints, Ints], second: tuple[Ints, Ints]) -> Ints:
-    """Slots in which ``second`` stands one or two places after ``first``; ascending, distinct."""
-    left = first[0].astype(np.int64) << 16 | first[1]
-    right = second[0].astype(np.int64) << 16 | second[1]
-    if not len(left) or not len(right):
-        return left[:0]
-    hits = [_members(left + gap, right) - gap for gap in (1, 2)]
-    return distinct(np.concatenate(hits) >> 16)
+def following(first: Ints, second: Ints) -> Ints:
+    """Slots in which ``second`` stands one or two places after ``first``; ascending, distinct.
 
-
-def _members(one: Ints, other: Ints) -> Ints:
-    """Elements of ``one`` that are in ``other``; both ascending."""
-    if len(one) > len(other):
-        one, other = other, one
-    at = np.searchsorted(other, one)
-    at[at == len(other)] = 0
-    return one[other[at] == one]
+    Both are ``slot << 16 | place`` of every occurrence, ascending.
+    """
+    if not len(first) or not len(second):
+        return first[:0]
+    if len(first) <= len(second):
+        at = np.searchsorted(second, first, "right")
+        at[at == len(second)] = 0
+        gap = second[at] - first
+        hits = first[(gap > 0) & (gap <= 2)]
+    else:
+        at = np.searchsorted(first, second) - 1
+        gap = second - first[at]
+        hits = second[(gap > 0) & (gap <= 2)]
+    slots = hits >> 16
+    return slots[np.append(True, slots[1:] != slots[:-1])] if len(slots) else slots
 
 
 class Question:
     """What a question finds in a corpus, before units are scored.
 
-    ``groups`` are its content words with their alternatives, those that count as evidence in ``proving``. ``pairs`` are
-    the slots where two neighbouring words of the question follow each other, with what that is worth. ``ideal`` is the
-    score of a unit that holds every word as often as it likes; ``possible`` the same for the evidence. ``bonus`` (by
-    file id) comes from names, fields and links; ``hinted`` are the files that others' links speak for.
+    ``names`` are its terms and ``worth`` and ``proof``, parallel to them, how much each tells and what it counts as
+    evidence. The postings of all terms lie in ``slots``, ``tf`` and ``term`` (the term's number), those of a unit's
+    heading path after the others, from ``heads`` on; ``stretch`` is where each posting lies. The same summed up by term
+    and stretch: ``sum_term``, ``sum_stretch``, ``sum_tf``.
+
+    ``groups`` are the content words with their alternatives, those that count as evidence in ``proving``, all as
+    numbers of terms. ``pairs`` are the slots where two neighbouring words of the question follow each other, with what
+    that is worth. ``ideal`` is the score of a unit that holds every word as often as it likes; ``possible`` the same
+    for the evidence. ``bonus`` (by file id) comes from names, fields and links; ``hinted`` are the files that others'
+    links speak for.
     """
 
     def __init__(self, corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights) -> None:
         self.corpus, self.query, self._context, self._weights = corpus, query, context, weights
         self._units = corpus.units.count
         self._rarest = idf(1, self._units)
-        self.terms = {
-            name: self._character(name, weight) if name in query.single_chars else self._term(name, weight)
-            for name, weight in zip(query.terms, query.weights, strict=True)
-        }
-        self.groups = query.groups
-        names = context.name_terms
-        self.proving = [group for group in query.groups if group[0] not in names] or list(query.groups)
+        self.names = query.terms
+        self._number = {name: number for number, name in enumerate(query.terms)}
+        self._found: list[int] = []  # how many units have each term, in their text or heading path
+        self._gather()
+        self._sum_by_stretch()
+        self._weigh()
+        known = self._number
+        named = [group for group in query.groups if group[0] not in context.name_terms] or list(query.groups)
+        self.proving = [[known[name] for name in group] for group in named]
+        self.groups = [[known[name] for name in group] for group in query.groups]
         self.pairs = self._pairs() if weights.pairs else []
-        self.ideal = 2.2 * self._most([term.worth for term in self.terms.values()])
-        self.possible = 2.2 * sum(max(self.terms[name].proof for name in group) for group in self.proving)
+        self.ideal = 2.2 * self._most()
+        self.possible = 2.2 * sum(max(self.proof[at] for at in group) for group in self.proving)
         self.hinted = np.zeros(len(corpus.by_id), bool)
         self._label_proof: Floats | None = None
         self.bonus = self._bonus()
@@ -98,75 +92,96 @@ class Question:
             proof = np.zeros(len(self.corpus.by_id))
             labels = self.corpus.labels
             for group in self.proving:
-                found = [labels.postings(name)[0] for name in group if name in labels]
-                if found:
+                found = [labels.postings(self.names[at])[0] for at in group]
+                if any(map(len, found)):
                     has = distinct(self.corpus.label_files(np.concatenate(found)))
-                    proof[has] += max(self.terms[name].proof for name in group)
+                    proof[has] += max(self.proof[at] for at in group)
             self._label_proof = proof
         return self._label_proof[files]
 
-    def _most(self, worths: Sequence[float]) -> float:
-        by_name = dict(zip(self.terms, worths, strict=True))
-        grouped = {name for group in self.groups for name in group}
-        alone = sum(worth for name, worth in by_name.items() if name not in grouped)
-        return alone + sum(max(by_name[name] for name in group) for group in self.groups)
+    def _most(self) -> float:
+        grouped = {at for group in self.groups for at in group}
+        alone = sum(worth for at, worth in enumerate(self.worth) if at not in grouped)
+        return alone + sum(max(self.worth[at] for at in group) for group in self.groups)
 
-    def _term(self, name: str, weight: float) -> Term:
+    # --- postings -------------------------------------------------------------------------------------------------
+
+    def _gather(self) -> None:
+        """The postings of all terms, one after the other, those of heading paths last."""
         units = self.corpus.units
-        slots, tf = units.postings(name)
-        return self._counted(slots, tf, units.postings(HEADING + name)[0], weight)
+        bodies: list[tuple[Ints, Ints]] = []
+        heads: list[Ints] = []
+        for name in self.names:
+            found = units.postings_with(name) if name in self.query.single_chars else None
+            if found is not None and len(found[0]):
+                bodies.append(found)  # a single Chinese character is looked for inside all terms
+                heads.append(found[0][:0])
+            else:
+                bodies.append(units.postings(name))
+                heads.append(units.postings(HEADING + name)[0])
+            body, head = bodies[-1][0], heads[-1]
+            self._found.append(len(distinct(np.concatenate((body, head)))) if len(head) else len(body))
+        numbers = np.arange(len(self.names))
+        sizes = [len(part) for part, _ in bodies] + [len(part) for part in heads]
+        none = np.zeros(0, np.int32)
+        self.heads = sum(len(part) for part, _ in bodies)
+        self.slots = np.concatenate([*(part for part, _ in bodies), *heads, none])
+        self.tf = np.ones(len(self.slots), np.int64)
+        self.tf[: self.heads] = np.concatenate([*(tf for _, tf in bodies), none])
+        self.term = np.repeat(np.concatenate((numbers, numbers)), sizes)
+        self.stretch = self.corpus.column("stretch")[self.slots]
 
-    def _character(self, char: str, weight: float) -> Term:
-        """A single Chinese character, looked for inside all terms; an occurrence may lie in two of them."""
-        found = [self.corpus.units.postings(term) for term in self.corpus.units.terms_with(char)]
-        found = [pair for pair in found if len(pair[0])]
-        if not found:
-            return self._term(char, weight)
-        slots, tf = (np.concatenate(part) for part in zip(*found, strict=True))
-        order = np.argsort(slots, kind="stable")
-        slots, tf = slots[order], tf[order]
-        begins = np.flatnonzero(np.append(True, slots[1:] != slots[:-1]))
-        return self._counted(slots[begins], np.maximum.reduceat(tf, begins), slots[:0], weight)
+    def _sum_by_stretch(self) -> None:
+        """Counts by term and stretch. Postings follow the files, so that a stable sort finds them nearly sorted."""
+        key = self.term * np.int64(self.corpus.stretches.count) + self.stretch
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        begins = np.flatnonzero(np.append(True, key[1:] != key[:-1])) if len(key) else np.zeros(0, np.int64)
+        first = order[begins]
+        self.sum_term, self.sum_stretch = self.term[first], self.stretch[first]
+        self.sum_tf = np.add.reduceat(self.tf[order], begins) if len(begins) else self.tf
 
-    def _counted(self, slots: Ints, tf: Ints, heading_slots: Ints, weight: float) -> Term:
-        stretch = self.corpus.column("stretch")
-        size = len(self.corpus.stretch_lengths)
-        stretch_tf = np.bincount(stretch[slots], tf, size)
-        count = len(slots)
-        if len(heading_slots):
-            stretch_tf = stretch_tf + np.bincount(stretch[heading_slots], minlength=size)
-            count = len(distinct(np.concatenate((slots, heading_slots))))
-        stretches = np.flatnonzero(stretch_tf)
-        rarity = idf(count, self._units)
-        worth = weight * self._worth(rarity, len(stretches))
-        return Term(slots, tf, heading_slots, stretches, stretch_tf[stretches], rarity, worth, weight * rarity)
-
-    def _worth(self, rarity: float, stretches: int) -> float:
+    def _weigh(self) -> None:
         """Step 3: idf over stretches, with the edge taken off rare words.
 
         The fewer stretches there are, the less their idf can tell words apart, and the more the units' counts instead;
         the ledger's collections have 19 and more, where this changes little.
         """
-        total = self.corpus.stretches
-        over_both = (total * idf(stretches, total) + rarity) / (total + 1)
-        return over_both * max(rarity / self._rarest, LEAST_RARITY) ** -self._weights.damping
+        total, damping = self.corpus.stretches.living, self._weights.damping
+        spread = np.bincount(self.sum_term, minlength=len(self.names)).tolist()
+        self.worth: list[float] = []
+        self.proof: list[float] = []
+        for count, stretches, weight in zip(self._found, spread, self.query.weights, strict=True):
+            rarity = idf(count, self._units)
+            over_both = (total * idf(stretches, total) + rarity) / (total + 1)
+            self.worth.append(weight * over_both * max(rarity / self._rarest, LEAST_RARITY) ** -damping)
+            self.proof.append(weight * rarity)
 
     def _pairs(self) -> list[tuple[Ints, float]]:
         """Step 5: neighbouring content words that follow each other in a unit, at most one word between."""
         units = self.corpus.units
+        places: dict[str, Ints] = {}
+        for name in dict.fromkeys(name for pair in self.query.pairs for name in pair):
+            slots, positions = units.occurrences(name)
+            places[name] = slots.astype(np.int64) << 16 | positions
         out = []
         for first, second in dict.fromkeys(self.query.pairs):
-            slots = following(units.occurrences(first), units.occurrences(second))
+            slots = following(places[first], places[second])
             if len(slots):
-                counts = [len(self.terms[name].slots) for name in (first, second) if name in self.terms]
+                counts = [self._in_text(name) for name in (first, second) if name in self._number]
                 out.append((slots, self._weights.pairs * idf(max(counts, default=1), self._units)))
         return out
+
+    def _in_text(self, name: str) -> int:
+        return int(np.count_nonzero(self.term[: self.heads] == self._number[name]))
+
+    # --- files ----------------------------------------------------------------------------------------------------
 
     def _bonus(self) -> Floats:
         """Names, fields and links, by file id."""
         corpus, context, weights = self.corpus, self._context, self._weights
-        scores = corpus.labels.scores(list(self.query.terms))
-        slots = np.flatnonzero(scores)
+        scores = corpus.labels.scores(self.names)
+        slots = np.flatnonzero(scores > 0)
         labels = np.zeros(len(corpus.by_id))
         labels[corpus.label_files(slots)] = scores[slots]
         bonus = weights.labels * labels
@@ -175,7 +190,7 @@ class Question:
             if len(likely):
                 bonus[likely] += weights.whole_title * np.array(context.titles(likely.tolist()))
         if context.resolve is not None and weights.anchors:
-            for path, value in corpus.anchors.scores(list(self.query.terms), context.resolve).items():
+            for path, value in corpus.anchors.scores(self.names, context.resolve).items():
                 entry = corpus.files.get(path)
                 if entry is not None:
                     bonus[entry.id] += weights.anchors * value

@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .boosts import Context, Weights, ceiling_factors, factors
+from .boosts import Context, Weights, ceiling_factors, days_asked_for, factors, stretches_of_days
 from .corpus import Corpus
 from .entries import BLUR, HEADING_ONLY, OFFSETS, REACH
 from .fusion import fuse
 from .keyword import top
-from .keyword_columns import Ints, distinct
+from .keyword_columns import Ints
 from .question import Floats, Question
-from .stretches import Stretches, stretches_of
 
 if TYPE_CHECKING:
     from .query_terms import QueryTerms
@@ -66,23 +64,23 @@ def rank(
 ) -> Ranked:
     """The best ``want`` units (and all that tie with the last) for a question; ``everything`` leaves nothing out."""
     question = Question(corpus, query, context, weights)
-    blocks = stretches_of(corpus)
     stretch_score = _stretch_scores(question)
-    days = _days_inside(corpus, context)
+    days = days_asked_for(corpus, context)
     ideal = question.ideal or 1.0
-    ceilings = _ceilings(question, blocks, stretch_score, context, weights)
-    sure = blocks.with_days(corpus, days)
+    ceilings = _ceilings(question, stretch_score, context, weights)
+    sure = stretches_of_days(corpus, days)
     # Vectors may speak for any unit, so none is left out.
-    found = np.flatnonzero(ceilings if context.dense is None else blocks.living)
+    found = np.flatnonzero(ceilings > 0 if context.dense is None else corpus.stretches.alive)
     everything |= context.dense is not None
     first = top(ceilings, want) if not everything and want < len(found) else found
-    chosen = _chosen(question, blocks, ceilings, first, sure)
+    chosen = _chosen(question, first, sure)
     scored = _score(question, chosen, stretch_score, days, context, weights)
     if len(first) < len(found):
         floor = _last_place(scored.raw, want, ideal)
-        more = found[(ceilings[found] >= floor) & ~chosen[found]]
+        more = found[ceilings[found] >= floor]
+        more = more[~np.isin(more, chosen)]
         if len(more):
-            chosen = _chosen(question, blocks, ceilings, np.concatenate((np.flatnonzero(chosen), more)), sure)
+            chosen = _chosen(question, np.concatenate((chosen, more)), sure)
             scored = _score(question, chosen, stretch_score, days, context, weights)
     scores = np.round(scored.raw / (scored.raw + ideal), DIGITS)
     best = top(scores, want)
@@ -93,51 +91,60 @@ def rank(
 
 def _stretch_scores(question: Question) -> Floats:
     """Step 4: BM25 of each stretch as a whole."""
-    corpus = question.corpus
-    lengths = corpus.stretch_lengths
-    average = int(lengths.sum()) / max(1, corpus.stretches)
-    norm = STRETCH_K1 * ((1 - B) + B * lengths / (average or 1.0))
-    out = np.zeros(len(lengths))
-    for term in question.terms.values():
-        at, tf = term.stretches, term.stretch_tf
-        out[at] += term.worth * (STRETCH_K1 + 1) * tf / (tf + norm[at])
-    return out
+    stretches = question.corpus.stretches
+    average = stretches.total / max(1, stretches.living)
+    at, tf = question.sum_stretch, question.sum_tf
+    norm = STRETCH_K1 * ((1 - B) + B * stretches.column("length")[at] / (average or 1.0))
+    parts = np.array(question.worth)[question.sum_term] * (STRETCH_K1 + 1) * tf / (tf + norm)
+    # Added up term by term, whatever the stretches' numbers.
+    return np.bincount(at, parts, stretches.count).astype(np.float64, copy=False)
 
 
-def _ceilings(
-    question: Question, blocks: Stretches, stretch_score: Floats, context: Context, weights: Weights
-) -> Floats:
+def _ceilings(question: Question, stretch_score: Floats, context: Context, weights: Weights) -> Floats:
     """What no unit of a stretch can exceed, by stretch; 0 where nothing is found or nothing is allowed."""
-    corpus = question.corpus
-    shortest = _norms(corpus, blocks.shortest)
+    corpus, stretches = question.corpus, question.corpus.stretches
+    norm = _norms(corpus, stretches.column("shortest"))
+    worth = np.array(question.worth)[question.sum_term] * (K1 + 1)
+    most = UNIT * question.sum_tf
     out = weights.session * stretch_score
-    for term in question.terms.values():
-        at, tf = blocks.with_neighbours(term.stretches, term.stretch_tf)
-        most = UNIT * tf
-        out[at] += term.worth * (K1 + 1) * most / (most + shortest[at])
-    stretch = corpus.column("stretch")
-    for slots, worth in question.pairs:
-        counts = np.bincount(stretch[slots], minlength=len(out))
-        at = np.flatnonzero(counts)
-        at, tf = blocks.with_neighbours(at, counts[at])
-        out[at] += worth * tf
-    out += question.bonus[blocks.file]
-    out *= ceiling_factors(corpus, blocks, question.query, context, weights)
+    pair_slots = np.concatenate([*(slots for slots, _ in question.pairs), np.zeros(0, np.int64)])
+    pair_worth = np.repeat([worth for _, worth in question.pairs], [len(slots) for slots, _ in question.pairs])
+    pairs_at = corpus.column("stretch")[pair_slots]
+    # The words of the stretch before and after reach over; what saturates apart is no less than what saturates joined.
+    for there in (None, stretches.column("before"), stretches.column("after")):
+        at = question.sum_stretch if there is None else there[question.sum_stretch]
+        inside = at >= 0
+        if inside.any():
+            at, tf = at[inside], most[inside]
+            out += np.bincount(at, worth[inside] * tf / (tf + norm[at]), stretches.count)
+        at = pairs_at if there is None else there[pairs_at]
+        inside = at >= 0
+        if inside.any():
+            out += np.bincount(at[inside], pair_worth[inside], stretches.count)
+    out += question.bonus[stretches.column("file")]
+    out *= ceiling_factors(corpus, question.query, context, weights)
     if context.allowed is not None:
-        out[np.bincount(stretch[context.allowed], minlength=len(out)) == 0] = 0
-    out[~blocks.living] = 0
+        out[np.bincount(corpus.column("stretch")[context.allowed], minlength=len(out)) == 0] = 0
+    out[stretches.column("size") == 0] = 0
     return out * (1 + 1e-9)
 
 
-def _chosen(question: Question, blocks: Stretches, ceilings: Floats, best: Ints, sure: Ints) -> NDArray[np.bool_]:
-    """The stretches to score: the best ones, those that must be, and the rest of files whose bonus is shared out."""
-    chosen = np.zeros(len(ceilings), bool)
+def _chosen(question: Question, best: Ints, sure: Ints) -> Ints:
+    """The stretches to score: the best ones, those that must be, and the rest of files whose bonus is shared out.
+
+    In the order of their places.
+    """
+    stretches = question.corpus.stretches
+    file = stretches.column("file")
+    chosen = np.zeros(stretches.count, bool)
     chosen[best] = True
     chosen[sure] = True
     whole = np.zeros(len(question.bonus), bool)
-    whole[blocks.file[chosen]] = True
+    whole[file[best]] = True
+    whole[file[sure]] = True
     whole &= question.bonus > 0
-    return chosen | (whole[blocks.file] & blocks.living)
+    found = np.flatnonzero((chosen | whole[file]) & stretches.alive)
+    return found[np.argsort(stretches.column("place")[found], kind="stable")]
 
 
 def _last_place(raw: Floats, want: int, ideal: float) -> float:
@@ -155,34 +162,34 @@ def _norms(corpus: Corpus, lengths: Ints) -> Floats:
 
 
 def _score(
-    question: Question,
-    chosen: NDArray[np.bool_],
-    stretch_score: Floats,
-    days: Ints,
-    context: Context,
-    weights: Weights,
+    question: Question, chosen: Ints, stretch_score: Floats, days: Ints, context: Context, weights: Weights
 ) -> _Scored:
     """Scores of the units in the chosen stretches that answer at all."""
     corpus = question.corpus
-    files, stretch = corpus.column("file"), corpus.column("stretch")
-    slots = np.flatnonzero(chosen[stretch] & corpus.units.alive)
-    score, evidence = _words(question, slots)
-    matched = score > 0
-    score = np.where(matched, score + weights.session * stretch_score[stretch[slots]], 0.0)
+    sizes = corpus.stretches.column("size")[chosen]
+    places = np.arange(sizes.sum()) + np.repeat(
+        corpus.stretches.column("place")[chosen] - (np.cumsum(sizes) - sizes), sizes
+    )
+    slots = corpus.slot_at[places]
+    files = corpus.column("file")[slots]
+    score, evidence = _words(question, chosen, places)
+    whole = np.repeat(weights.session * stretch_score[chosen], sizes)
+    score = np.where(score > 0, score + whole, 0.0)
     if question.bonus.any():
-        score = _with_bonus(question, slots, score, weights.session * stretch_score[stretch[slots]])
-        evidence = evidence + question.label_evidence(files[slots])
+        score = _with_bonus(question, slots, score, whole)
+        evidence = evidence + question.label_evidence(files)
         # What others say about a note is a hint that it fits, no proof.
         hint = 0.5 * WEAK * question.possible
-        evidence = np.where(question.hinted[files[slots]], np.maximum(evidence, hint), evidence)
+        evidence = np.where(question.hinted[files], np.maximum(evidence, hint), evidence)
     dated = False
     if len(days):
         ideal = question.ideal or 1.0
-        alone = np.isin(corpus.column("day")[slots], days) & (score <= 0)
+        on_day = np.isin(corpus.column("day")[slots], days)
+        alone = on_day & (score <= 0)
         # The first unit of each file of the day before the second of any.
         score[alone] = DAY_ALONE * ideal / (1 + corpus.column("number")[slots[alone]])
         evidence[alone] = 0.0
-        dated = bool(np.isin(corpus.column("day")[slots], days).any())
+        dated = bool(on_day.any())
     if context.allowed is not None:
         inside = context.allowed[slots]
         slots, score, evidence = slots[inside], score[inside], evidence[inside]
@@ -191,48 +198,60 @@ def _score(
         score, gap = fuse(context.dense, slots, score, question.ideal or 1.0)
     keep = score > 0
     slots, score, evidence = slots[keep], score[keep], evidence[keep]
-    raw = score * factors(corpus, question.query, context, weights, slots, files[slots])
+    raw = score * factors(corpus, question.query, context, weights, slots, corpus.column("file")[slots])
     return _Scored(slots, raw, evidence, dated, gap)
 
 
-def _words(question: Question, slots: Ints) -> tuple[Floats, Floats]:
-    """Steps 1 to 3 and 5 for some slots, whole stretches: the sum over words and pairs, and the evidence."""
+def _words(question: Question, chosen: Ints, places: Ints) -> tuple[Floats, Floats]:
+    """Steps 1 to 3 and 5 for the units at some places, whole stretches: the sum over words and pairs, the evidence."""
     corpus = question.corpus
-    place = corpus.column("place")
-    at = place[slots]
-    index = np.full(len(corpus.slot_at), -1, np.int32)
-    index[at] = np.arange(len(slots))
-    near = np.zeros(len(index), bool)
-    for shift in OFFSETS:
-        near[at + shift] = True
-    norm = _norms(corpus, corpus.blurred_lengths[at])
-
-    def spread(where: Ints, counts: Ints) -> Floats:
-        where = place[where]
-        keep = near[where]
-        targets = index[where[keep][None, :] + _SHIFTS].ravel()
-        shares = (_SHARES * counts[keep][None, :]).ravel()
-        inside = targets >= 0
-        return np.bincount(targets[inside], shares[inside], len(slots)).astype(np.float64, copy=False)
-
-    total, evidence = np.zeros(len(slots)), np.zeros(len(slots))
-    saturated: dict[str, Floats] = {}
-    for name, term in question.terms.items():
-        counts = spread(term.slots, term.tf)
-        if len(term.heading_slots):
-            headed = index[place[term.heading_slots]]
-            counts[headed[headed >= 0]] += UNIT
-        saturated[name] = (K1 + 1) * counts / (counts + norm)
-        total += term.worth * saturated[name]
+    stretches = corpus.stretches
+    near = np.zeros(stretches.count + 1, bool)  # the last one stands for none
+    near[chosen] = True
+    near[stretches.column("before")[chosen]] = True
+    near[stretches.column("after")[chosen]] = True
+    near[-1] = False
+    width = len(places)
+    index = corpus.scratch
+    index[places] = np.arange(width)
+    try:
+        at = np.flatnonzero(near[question.stretch])
+        bodies = at[: np.searchsorted(at, question.heads)]
+        heads = at[len(bodies) :]
+        counts = _spread(
+            corpus, question.slots[bodies], question.term[bodies], question.tf[bodies], width, len(question.names)
+        )
+        own = index[corpus.column("place")[question.slots[heads]]]
+        counts[question.term[heads[own >= 0]], own[own >= 0]] += UNIT
+        slots = np.concatenate([*(slots for slots, _ in question.pairs), np.zeros(0, np.int64)])
+        number = np.repeat(np.arange(len(question.pairs)), [len(slots) for slots, _ in question.pairs])
+        at = np.flatnonzero(near[corpus.column("stretch")[slots]])
+        paired = _spread(corpus, slots[at], number[at], 1, width, len(question.pairs))
+    finally:
+        index[places] = -1
+    saturated = (K1 + 1) * counts / (counts + _norms(corpus, corpus.blurred_lengths[places]))
+    total, evidence = np.zeros(width), np.zeros(width)
+    for worth, row in zip(question.worth, saturated, strict=True):
+        total += worth * row
     for group in question.proving:
-        proof = question.terms[group[0]].proof * saturated[group[0]]
-        for name in group[1:]:
-            proof = np.maximum(proof, question.terms[name].proof * saturated[name])
+        proof = question.proof[group[0]] * saturated[group[0]]
+        for other in group[1:]:
+            proof = np.maximum(proof, question.proof[other] * saturated[other])
         evidence += proof
     held = total > 0
-    for where, worth in question.pairs:
-        total += held * (worth * spread(where, np.ones(len(where), np.int64)) / UNIT)
+    for (_, worth), row in zip(question.pairs, paired, strict=True):
+        total += held * (worth * row / UNIT)
     return total, evidence
+
+
+def _spread(corpus: Corpus, slots: Ints, row: Ints, counts: Ints | int, width: int, rows: int) -> Floats:
+    """Counts of units, by row and by the index of their place, shared with their neighbours; in twentieths."""
+    targets = corpus.scratch[corpus.column("place")[slots][None, :] + _SHIFTS]
+    inside = targets >= 0
+    shares = np.broadcast_to(_SHARES * counts, targets.shape)[inside]
+    cells = (row * width + targets)[inside]
+    counted = np.bincount(cells, shares, rows * width).reshape(rows, width)
+    return counted.astype(np.float64, copy=False)
 
 
 def _with_bonus(question: Question, slots: Ints, score: Floats, whole: Floats) -> Floats:
@@ -256,15 +275,6 @@ def _with_bonus(question: Question, slots: Ints, score: Floats, whole: Floats) -
         first = order[np.append(True, file[order][1:] != file[order][:-1])]
         score[first] = question.bonus[file[first]] + whole[first]
     return score
-
-
-def _days_inside(corpus: Corpus, context: Context) -> Ints:
-    """The days asked for that some unit has."""
-    if context.closeness is None:
-        return np.zeros(0, np.int32)
-    day = corpus.column("day")
-    days = distinct(day[corpus.units.alive & (day != 0)])
-    return np.array([one for one in days.tolist() if context.closeness(one) >= 0.9], np.int32)
 
 
 def _order(corpus: Corpus, slots: Ints, scores: Floats, preferred: frozenset[int]) -> list[int]:

@@ -1,19 +1,18 @@
 """One search over a store: question -> ranking -> passages -> result with an honest status."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from ..models import SearchHit, SearchResult, SearchStatus
-from ..vault.layout import MEMORY_FILE
-from .corpus import Corpus
 from .entries import FileEntry
 from .links import linked_notes
 from .packing import Excerpt, Group, best_files_first, pack
 from .reading import day_number, day_text
+from .soft_links import SoftLinks
+from .standing import Standing, standing_of
 
 if TYPE_CHECKING:
     from ..vault.notes import Vault
@@ -32,7 +31,6 @@ MOST_LINKS = 10
 _ROLES = frozenset(
     {"user", "assistant", "system", "agent", "tool", "bot", "ai", "human", "me", "you", "用户", "助手", "系统"}
 )
-_LINK = re.compile(r"^!?\[\[([^\]|#]+)(?:[#|][^\]]*)?\]\]$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +45,6 @@ class Request:
     asked: "Asked | None" = None  # its vector, where there is a second arm
 
 
-@dataclass(slots=True)
-class Standing:
-    """What files say of themselves, worked out once per state of the corpus."""
-
-    state: tuple[int, int] = (-1, -1)
-    preferred: frozenset[int] = frozenset()
-    superseded: frozenset[int] = frozenset()
-    voices: frozenset[int] = frozenset()  # speakers of living files
-    ends: dict[int, int] = field(default_factory=dict)  # file id -> last day it is valid
-    spoken: dict[str, frozenset[str]] = field(default_factory=dict)  # a speaker's name -> its terms
-
-
 class Retriever:
     """Searches a store. Not thread-safe: the caller holds the store's lock."""
 
@@ -69,8 +55,7 @@ class Retriever:
         self._weights, self._chunk_chars = weights, chunk_chars
         self.vectors: VectorArm | None = None
         self._standing = Standing()
-        self._links: dict[tuple[str, str], str | None] = {}  # where links lead, as long as no name changes
-        self._links_of = (0, -1)
+        self._links = SoftLinks(store)
 
     def search(self, request: Request, today: date) -> tuple[SearchResult, set[str]]:
         """The result, and the files that turned out to be other than indexed (then search again after a look)."""
@@ -181,6 +166,7 @@ class Retriever:
 
     def _context(self, query: "QueryTerms", request: Request, today: date) -> Any:
         from .boosts import Context
+        from .day_closeness import closeness_by_day
         from .filters import allowed_slots
 
         corpus = self._store.corpus
@@ -196,23 +182,13 @@ class Retriever:
             allowed=allowed,
             named=named,
             name_terms=name_terms,
-            closeness=_closeness(query) if query.dates else None,
+            closeness=closeness_by_day(query.dates) if query.dates else None,
             demoted=standing.superseded | ended,
             preferred=standing.preferred,
             dense=self.vectors.dense(corpus, request.asked) if self.vectors is not None else None,
-            resolve=self._leads_to,
+            resolve=self._links.current(),
             titles=lambda numbers: [_title_in(corpus.by_id[number], folded) for number in numbers],
         )
-
-    def _leads_to(self, target: str, source: str) -> str | None:
-        """The file a link leads to by the soft rule, whatever the graph's is."""
-        corpus = self._store.corpus
-        if self._links_of != (id(corpus), corpus.naming):
-            self._links, self._links_of = {}, (id(corpus), corpus.naming)
-        found = self._links.get((target, source), "")
-        if found == "":
-            found = self._links[target, source] = self._store.graph.resolve(target, source, "obsidian").path
-        return found
 
     def _named(self, query: "QueryTerms", standing: Standing) -> tuple[frozenset[int], frozenset[str]]:
         """Speakers that the question names, and the terms they are named by."""
@@ -239,24 +215,7 @@ class Retriever:
         return [name for name in names if name.casefold() not in _ROLES]
 
     def _current_standing(self) -> Standing:
-        corpus, standing = self._store.corpus, self._standing
-        state = (corpus.revision, corpus.numbering)
-        if standing.state == state:
-            return standing
-        preferred, ends, targets = set(), {}, []
-        for entry in corpus.files.values():
-            front = entry.front
-            if entry.path == MEMORY_FILE or front.get("pinned") is True:
-                preferred.add(entry.id)
-            if front:
-                if (end := day_number(str(front.get("valid_to", "")))) != 0:
-                    ends[entry.id] = end
-                targets += [(entry, target) for target in _targets(front.get("supersedes"))]
-        superseded = {found.id for entry, target in targets if (found := _find(corpus, target)) and found is not entry}
-        superseded |= {e.id for e in corpus.files.values() if e.front.get("superseded_by")}
-        voices = frozenset(voice for entry in corpus.files.values() for voice in entry.voices)
-        known = {name: terms for name, terms in standing.spoken.items() if name in corpus.speakers}
-        self._standing = Standing(state, frozenset(preferred), frozenset(superseded), voices, ends, known)
+        self._standing = standing_of(self._store.corpus, self._standing)
         return self._standing
 
     def _sentence_score(self, query: "QueryTerms") -> Callable[[str], float]:
@@ -268,19 +227,6 @@ def _nothing(request: Request) -> str:
     if request.filter:
         return "nothing that the filter allows shares a word with the query"
     return "nothing shares a word with the query"
-
-
-def _closeness(query: "QueryTerms") -> Callable[[int], float]:
-    from .dates import closeness
-
-    known: dict[int, float] = {}
-
-    def near(day: int) -> float:
-        if day not in known:
-            known[day] = closeness(query.dates, day_text(day))
-        return known[day]
-
-    return near
 
 
 def _as_day(text: str, last: bool, today: date) -> str:
@@ -327,16 +273,3 @@ def _stands_in(name: str, text: str) -> bool:
 
 def _glued(left: str, right: str) -> bool:
     return bool(left and right) and left.isalnum() and right.isalnum() and left < "\u2e80" and right < "\u2e80"
-
-
-def _targets(value: Any) -> list[str]:
-    out = []
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, str) and one.strip():
-            link = _LINK.match(one.strip())
-            out.append((link.group(1) if link else one).strip())
-    return out
-
-
-def _find(corpus: Corpus, target: str) -> FileEntry | None:
-    return corpus.files.get(target) or corpus.files.get(f"{target}.md")

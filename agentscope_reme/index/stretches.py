@@ -1,70 +1,91 @@
-"""What is known of each stretch of units (a file, or 64 units of a long one), so that most need not be looked into."""
+"""What is known of each stretch of units (a file, or 64 units of a long one), so that most need not be looked into.
 
-from dataclasses import dataclass
+Kept file by file: a change costs what the changed file costs, whatever the size of the vault.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import Corpus
+from .columns import Growing
 from .keyword_columns import Ints
 
+# A file counts as one stretch, like a sitting of a conversation; a longer one as several of this many units.
+STRETCH = 64
 
-@dataclass(frozen=True, slots=True)
+_FIELDS = {
+    "file": np.int32,  # id of its file
+    "place": np.int32,  # of its first unit
+    "size": np.int32,  # units; 0 when its file is gone
+    "length": np.int64,  # terms
+    "shortest": np.int64,  # least blurred length of its units, in twentieths
+    "flags": np.uint8,  # of any of its units
+    "before": np.int32,  # the stretch before it in the file, -1 for none
+    "after": np.int32,
+}
+
+
 class Stretches:
-    """By stretch id: its file, its shortest blurred length, all flags of its units; and which two follow each other."""
+    """Stretches by id. Not thread-safe: the owner holds a lock."""
 
-    living: NDArray[np.bool_]
-    file: Ints
-    shortest: Ints
-    flags: Ints
-    first_of: Ints
-    second_of: Ints
+    def __init__(self) -> None:
+        self._table = Growing(_FIELDS)
+        self.count = 0  # ids given
+        self.living = 0
+        self.total = 0  # terms in living ones
 
-    def with_neighbours(self, at: Ints, counts: Ints) -> tuple[Ints, Ints]:
-        """Counts of stretches, with those of the one before and after in the same file: their words reach over."""
-        if not len(self.first_of):
-            return at, counts
-        before = np.zeros(len(self.living), np.int64)
-        before[at] = counts
-        after = before.copy()
-        after[self.first_of] += before[self.second_of]
-        after[self.second_of] += before[self.first_of]
-        at = np.flatnonzero(after)
-        return at, after[at]
+    def column(self, name: str) -> Ints:
+        """A field of every stretch, removed ones included."""
+        return self._table[name][: self.count]
 
-    def with_days(self, corpus: Corpus, days: Ints) -> Ints:
-        """Stretches that hold a unit of one of some days."""
-        if not len(days):
-            return np.zeros(0, np.int64)
-        return corpus.column("stretch")[np.isin(corpus.column("day"), days) & corpus.units.alive]
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """Which stretches belong to a file that is there."""
+        return self.column("size") > 0
 
+    def ids_for(self, old: Ints, units: int) -> Ints:
+        """Ids for a file of some units that has had ``old`` so far: those, and new ones."""
+        more = -(-units // STRETCH) - len(old)
+        return np.append(old, np.arange(self.count, self.count + max(0, more))).astype(np.int32)
 
-def stretches_of(corpus: Corpus) -> Stretches:
-    """The stretches of a corpus as it is now; worked out once per state."""
-    state = (corpus.revision, corpus.numbering)
-    if corpus.stretch_cache is None or corpus.stretch_cache[0] != state:
-        corpus.stretch_cache = (state, _worked_out(corpus))
-    found = corpus.stretch_cache[1]
-    assert isinstance(found, Stretches)
-    return found
+    def remove(self, ids: Ints) -> None:
+        """Forget some."""
+        self.living -= int(np.count_nonzero(self._table["size"][ids]))
+        self.total -= int(self._table["length"][ids].sum())
+        self._table["size"][ids] = 0
+        self._table["length"][ids] = 0
 
+    def set_file(self, ids: Ints, file: int, place: int, lengths: Ints, blurred: Ints, flags: Ints) -> None:
+        """Set a file's stretches; the arrays run over its units in file order."""
+        begins = np.arange(0, len(lengths), STRETCH)
+        self._set(ids, np.full(len(ids), file), begins, begins + place, lengths, blurred, flags)
 
-def _worked_out(corpus: Corpus) -> Stretches:
-    size = len(corpus.stretch_lengths)
-    slots = np.flatnonzero(corpus.units.alive)
-    stretch = corpus.column("stretch")[slots]
-    living = np.zeros(size, bool)
-    living[stretch] = True
-    file = np.zeros(size, np.int32)
-    file[stretch] = corpus.column("file")[slots]
-    shortest = np.full(size, np.iinfo(np.int64).max)
-    np.minimum.at(shortest, stretch, corpus.blurred_lengths[corpus.column("place")[slots]])
-    flags = np.zeros(size, np.uint8)
-    np.bitwise_or.at(flags, stretch, corpus.column("flags")[slots])
-    # A unit whose neighbour before lies in another stretch of the same file joins the two.
-    place = corpus.column("place")[slots]
-    before = corpus.slot_at[place - 1]
-    joined = before >= 0
-    one, other = corpus.column("stretch")[before[joined]], stretch[joined]
-    apart = one != other
-    return Stretches(living, file, np.where(living, shortest, 0), flags, one[apart], other[apart])
+    def set_all(self, counts: Ints, places: Ints, lengths: Ints, blurred: Ints, flags: Ints) -> Ints:
+        """Start over with files of ``counts`` units; the arrays run over all units, file after file.
+
+        Returns the stretch of each unit.
+        """
+        self.__init__()  # type: ignore[misc]
+        per_file = -(-counts // STRETCH)
+        file = np.repeat(np.arange(len(counts)), per_file)
+        number = np.arange(len(file)) - np.repeat(np.cumsum(per_file) - per_file, per_file)
+        begins = np.repeat(np.cumsum(counts) - counts, per_file) + number * STRETCH
+        self._set(np.arange(len(file)), file, begins, places[begins], lengths, blurred, flags)
+        return np.repeat(np.arange(len(file), dtype=np.int32), self.column("size"))
+
+    def _set(self, ids: Ints, file: Ints, begins: Ints, place: Ints, lengths: Ints, blurred: Ints, flags: Ints) -> None:
+        if not len(ids):
+            return
+        table = self._table
+        table.reserve(int(ids[-1]) + 1)
+        self.count = max(self.count, int(ids[-1]) + 1)
+        self.living += int(np.count_nonzero(table["size"][ids] == 0))
+        self.total -= int(table["length"][ids].sum())
+        table["file"][ids], table["place"][ids] = file, place
+        table["size"][ids] = np.diff(np.append(begins, len(lengths)))
+        table["length"][ids] = np.add.reduceat(lengths, begins)
+        table["shortest"][ids] = np.minimum.reduceat(blurred, begins)
+        table["flags"][ids] = np.bitwise_or.reduceat(flags, begins)
+        follows = file[1:] == file[:-1]
+        table["before"][ids] = np.append(-1, np.where(follows, ids[:-1], -1))
+        table["after"][ids] = np.append(np.where(follows, ids[1:], -1), -1)
+        self.total += int(table["length"][ids].sum())

@@ -57,7 +57,7 @@ def term_sums(index: KeywordIndex) -> Ints:
     """A 64-bit sum over the terms of each text and their places, by slot: equal for equal texts. Merge first."""
     import hashlib
 
-    names, arrays = index.dump()
+    names, (_, arrays) = index.names(), index.dump()
     digests = [hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest() for name in names]
     of_term = np.frombuffer(b"".join(digests), np.uint64)
     of_posting = np.repeat(of_term, arrays["counts"])

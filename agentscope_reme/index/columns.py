@@ -1,0 +1,30 @@
+"""Named columns that grow together."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Growing:
+    """Arrays by name with room for more rows; new rows hold zeros."""
+
+    def __init__(self, kinds: Mapping[str, Any], rows: int = 64) -> None:
+        self._columns: dict[str, NDArray[Any]] = {name: np.zeros(rows, kind) for name, kind in kinds.items()}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._columns[name]
+
+    def reserve(self, rows: int) -> None:
+        """Make room for a number of rows."""
+        for name, values in self._columns.items():
+            self._columns[name] = grown(values, rows)
+
+
+def grown(values: NDArray[Any], size: int, fill: int = 0) -> NDArray[Any]:
+    """The array with room for ``size`` values, at least an eighth more than it had when it must grow."""
+    if size <= len(values):
+        return values
+    more = max(size, len(values) + len(values) // 8 + 64) - len(values)
+    return np.append(values, np.full(more, fill, values.dtype))

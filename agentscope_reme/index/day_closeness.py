@@ -1,0 +1,51 @@
+"""How near many days are to the dates a question asks for, all at once: :func:`~.dates.closeness` over arrays."""
+
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .dates import DateMention, closeness
+from .reading import day_text
+
+Days = NDArray[np.integer[Any]]
+# A mention's tail reaches this many days to either side of the span it names.
+_TAIL = 31
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def closeness_by_day(mentions: tuple[DateMention, ...]) -> Callable[[Days], NDArray[np.float64]]:
+    """A function from day numbers (days since 1970-01-01) to closeness, 0 to 1."""
+    known: dict[int, float] = {}
+
+    def near(days: Days) -> NDArray[np.float64]:
+        out = np.zeros(len(days))
+        for at in np.flatnonzero(_may_be_near(mentions, days)).tolist():
+            day = int(days[at])
+            if day not in known:
+                known[day] = closeness(mentions, day_text(day))
+            out[at] = known[day]
+        return out
+
+    return near
+
+
+def _may_be_near(mentions: tuple[DateMention, ...], days: Days) -> NDArray[np.bool_]:
+    """Days that are not certainly far away: most of a large vault's are."""
+    out = np.zeros(len(days), bool)
+    if not len(days):
+        return out
+    years = range(_year(int(days.min())) - 1, _year(int(days.max())) + 2)
+    for mention in mentions:
+        for year in years if not mention.first else years[:1]:
+            span = mention.span(min(max(year, 1), 9999))
+            if span is not None:
+                first, last = (day.toordinal() - _EPOCH for day in span)
+                out |= (days >= first - _TAIL) & (days <= last + _TAIL)
+    return out
+
+
+def _year(day: int) -> int:
+    return date.fromordinal(max(1, day + _EPOCH)).year

@@ -1,0 +1,148 @@
+"""Terms and their numbers in little memory: the bytes of all terms in one piece, found by a 32-bit hash.
+
+A dictionary of strings takes about 110 bytes a term, this takes 12 and the term's own bytes.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from zlib import crc32
+
+import numpy as np
+
+from .keyword_columns import Ints
+
+# Terms looked up while texts are added; beyond this many the look-up table starts over at the next settling.
+_MOST_KNOWN = 30_000
+_NEWLINE = 0x0A
+
+
+class Vocabulary:
+    """Distinct terms, numbered in the order they came in. Terms hold no line break. Not thread-safe.
+
+    New terms wait in a dictionary until :meth:`settle`.
+    """
+
+    def __init__(self, packed: bytes = b"") -> None:
+        self._packed = packed  # every settled term, each with a line break after it
+        self._begins = np.zeros(1, np.uint32)
+        self._hashes = array("I")  # ascending
+        self._by_hash: Ints = np.zeros(0, np.int32)
+        self._known: dict[str, int] = {}  # new terms, and settled ones that were asked for lately
+        self._new: list[str] = []
+        if packed:
+            ends = np.flatnonzero(np.frombuffer(packed, np.uint8) == _NEWLINE)
+            self._begins = np.append(0, ends + 1).astype(np.uint32)
+            begins = self._begins.tolist()
+            hashes = [crc32(packed[a : b - 1]) for a, b in pairwise(begins)]
+            self._set_hashes(np.array(hashes, np.uint32), np.arange(len(hashes), dtype=np.int32))
+
+    def __len__(self) -> int:
+        return len(self._by_hash) + len(self._new)
+
+    def __contains__(self, term: str) -> bool:
+        return self.get(term) is not None
+
+    def get(self, term: str) -> int | None:
+        """The number of a term, None for one that is not there."""
+        number = self._known.get(term)
+        return self._settled(term) if number is None else number
+
+    def numbers(self, terms: Iterable[str]) -> list[int]:
+        """The numbers of terms; those that are not there are added."""
+        known, out = self._known, []
+        for term in terms:
+            number = known.get(term)
+            if number is None:
+                number = self._settled(term)
+                if number is None:
+                    number = len(self._by_hash) + len(self._new)
+                    self._new.append(term)
+                known[term] = number
+            out.append(number)
+        return out
+
+    def names(self) -> list[str]:
+        """All terms in the order of their numbers."""
+        return [*self._packed.decode("utf-8", "surrogatepass").split("\n")[:-1], *self._new]
+
+    def packed(self) -> bytes:
+        """All terms in the order of their numbers, each with a line break after it, as UTF-8."""
+        self.settle()
+        return self._packed
+
+    def holding(self, char: str) -> Ints:
+        """Numbers of the terms of two characters and more that hold a character, ascending.
+
+        Terms that begin with a control character are left out: they are marked ones.
+        """
+        data, packed = char.encode("utf-8", "surrogatepass"), self._packed
+        at, found = packed.find(data), []
+        while at >= 0:
+            found.append(at)
+            at = packed.find(data, at + len(data))
+        numbers = np.searchsorted(self._begins, np.array(found, np.uint32), "right") - 1
+        begins, ends = self._begins[numbers], self._begins[numbers + 1] - 1
+        first = np.frombuffer(packed, np.uint8)[begins] if len(numbers) else numbers
+        numbers = numbers[(ends - begins > len(data)) & (first >= 0x20)]
+        settled = len(self._by_hash)
+        new = [settled + at for at, term in enumerate(self._new) if char in term and len(term) > 1 and term[0] >= " "]
+        return np.append(
+            numbers[np.append(True, numbers[1:] != numbers[:-1])] if len(numbers) else numbers, new
+        ).astype(np.int64)
+
+    def settle(self) -> None:
+        """Move new terms to where they take little memory."""
+        if self._new:
+            data = [term.encode("utf-8", "surrogatepass") for term in self._new]
+            hashes = np.array([crc32(one) for one in data], np.uint32)
+            lengths = np.array([len(one) + 1 for one in data], np.int64)
+            self._begins = np.append(self._begins, self._begins[-1] + np.cumsum(lengths)).astype(np.uint32)
+            self._packed += b"\n".join(data) + b"\n"
+            settled = len(self._by_hash)
+            self._set_hashes(
+                np.append(np.frombuffer(self._hashes, np.uint32), hashes),
+                np.append(self._by_hash, np.arange(settled, settled + len(data), dtype=np.int32)),
+            )
+            self._new = []
+        if len(self._known) > _MOST_KNOWN:
+            self._known = {}
+
+    def keep(self, numbers: Ints) -> None:
+        """Forget all terms but these (ascending), which are numbered anew in the same order."""
+        self.settle()
+        begins = self._begins.astype(np.int64)
+        sizes = np.diff(begins)[numbers]
+        after = np.append(0, np.cumsum(sizes))
+        at = np.arange(after[-1]) + np.repeat(begins[numbers] - after[:-1], sizes)
+        self._packed = np.frombuffer(self._packed, np.uint8)[at].tobytes()
+        self._begins = after.astype(np.uint32)
+        new_number = np.full(len(self._by_hash), -1, np.int32)
+        new_number[numbers] = np.arange(len(numbers))
+        moved = new_number[self._by_hash]
+        self._set_hashes(np.frombuffer(self._hashes, np.uint32)[moved >= 0], moved[moved >= 0])
+        self._known = {}
+
+    def _set_hashes(self, hashes: Ints, numbers: Ints) -> None:
+        order = np.argsort(hashes, kind="stable")
+        self._hashes = array("I", hashes[order].astype(np.uint32).tobytes())
+        self._by_hash = numbers[order]
+
+    def _settled(self, term: str) -> int | None:
+        hashes = self._hashes
+        data = term.encode("utf-8", "surrogatepass")
+        wanted = crc32(data)
+        at = bisect_left(hashes, wanted)
+        while at < len(hashes) and hashes[at] == wanted:
+            number = int(self._by_hash[at])
+            begin = int(self._begins[number])
+            if self._packed[begin : int(self._begins[number + 1]) - 1] == data:
+                return number
+            at += 1
+        return None
+
+
+def packed(names: Sequence[str]) -> bytes:
+    """Terms as :class:`Vocabulary` takes them."""
+    return "".join(f"{name}\n" for name in names).encode("utf-8", "surrogatepass")
