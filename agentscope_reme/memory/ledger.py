@@ -5,6 +5,7 @@ old. Costs belong to message objects; when the content is changed from outside, 
 keeping every cost it can.
 """
 
+import math
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ Entry = tuple["Msg", list[str]]
 class Ledger:
     """The account of one content list."""
 
-    def __init__(self) -> None:
+    def __init__(self, factor: float = 1.0, counter: int = 0) -> None:
         self.ids: Counter[str] = Counter()
         self.marks: Counter[str] = Counter()
         self.total = 0
@@ -35,6 +36,8 @@ class Ledger:
         # By object: weight, tokens by the counter, and the message itself, so that its address stays its own.
         self._costs: dict[int, tuple[int, int, Msg]] = {}
         self._uncounted: list[Msg] = []
+        # What the counter's answers are multiplied by, and which counter it was.
+        self._factor, self._counter = factor, counter
         self._count = 0
         self._last: Msg | None = None
         self._next_look = 0
@@ -71,15 +74,15 @@ class Ledger:
         _forget(self.ids, message.id)
         for mark in marks:
             _forget(self.marks, mark)
-        _, cost, _ = self._costs.pop(id(message), (0, 0, message))
-        self.total -= cost
+        _, tokens, _ = self._costs.pop(id(message), (0, 0, message))
+        self.total -= self._corrected(tokens)
         self._uncounted = [waiting for waiting in self._uncounted if waiting is not message]
         return True
 
     def rebuild(self, content: Sequence[Entry]) -> None:
         """Make the account again; costs of messages that are still there are kept."""
         known = self._costs
-        self.__init__()  # type: ignore[misc]
+        self.__init__(self._factor, self._counter)  # type: ignore[misc]
         for message, marks in content:
             self.append(message, marks)
         self._uncounted = []
@@ -87,35 +90,49 @@ class Ledger:
             entry = known.get(id(message))
             if entry is not None and entry[0] == weight(message):
                 self._costs[id(message)] = entry
-                self.total += entry[1]
+                self.total += self._corrected(entry[1])
             else:
                 self._uncounted.append(message)
 
     async def settle(self, budget: TokenBudget) -> int:
         """Count what is new and return the tokens of all messages. Others get their turn while it is much."""
+        self._follow(budget)
         pace = Pace()
         while self._uncounted:
             if await pace.turn():
                 continue
             message = self._uncounted[-1]
-            cost = await budget.message(message)
+            tokens = await budget.raw_message(message)
             # Others may have run meanwhile; only what is still waiting is entered.
             for i in range(len(self._uncounted) - 1, -1, -1):
                 if self._uncounted[i] is message:
                     del self._uncounted[i]
-                    self._enter(message, cost)
+                    self._enter(message, tokens)
                     break
         return self.total
 
-    def _enter(self, message: "Msg", cost: int) -> None:
+    def _enter(self, message: "Msg", tokens: int) -> None:
         old = self._costs.get(id(message))
-        self.total += cost - (old[1] if old else 0)
-        self._costs[id(message)] = (weight(message), cost, message)
+        self.total += self._corrected(tokens) - (self._corrected(old[1]) if old else 0)
+        self._costs[id(message)] = (weight(message), tokens, message)
+
+    def _corrected(self, tokens: int) -> int:
+        return tokens if self._factor == 1.0 else math.ceil(tokens * self._factor)
+
+    def _follow(self, budget: TokenBudget) -> None:
+        """Take over a correction that was learned; count everything again when another counter has taken over."""
+        if budget.generation != self._counter:
+            self._counter = budget.generation
+            waiting = {id(message) for message in self._uncounted}
+            self._uncounted += [message for _, _, message in self._costs.values() if id(message) not in waiting]
+        if budget.correction != self._factor:
+            self._factor = budget.correction
+            self.total = sum(self._corrected(tokens) for _, tokens, _ in self._costs.values())
 
     def cost(self, message: "Msg") -> int:
         """Return the tokens of a message that has been counted; 0 before."""
         entry = self._costs.get(id(message))
-        return entry[1] if entry else 0
+        return self._corrected(entry[1]) if entry else 0
 
     def changed(self, message: "Msg") -> None:
         """Note that a message's content was changed in place, so that it is counted again."""

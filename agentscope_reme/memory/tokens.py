@@ -3,23 +3,36 @@
 A :class:`TokenBudget` counts texts, messages and tool schemas with the first of: the counter the user passes, the Qwen
 vocabulary inside ``dashscope`` (exact, offline), a bounded estimate by character class. Counting is synchronous and
 cheap once :meth:`TokenBudget.ready` has loaded the vocabulary off the event loop; AgentScope's asynchronous counters
-are awaited per message.
+are awaited per message. A counter that answers nothing usable, or cannot be loaded, is replaced for that message, or
+until it can.
 """
 
 import asyncio
-import inspect
 import logging
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from concurrent.futures import Future, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from .blocks import MEDIA, blocks_of, json_text, output_blocks
+from .calibration import Calibration
+from .counters import EstimateCounter, HuggingFaceCounter, QwenCounter, TextCounter, default_counter
+from .framework_counter import FrameworkCounter, started
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
     from agentscope.token import TokenCounterBase
+
+__all__ = [
+    "EstimateCounter",
+    "HuggingFaceCounter",
+    "QwenCounter",
+    "TextCounter",
+    "TokenBudget",
+    "default_counter",
+    "message_cost",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -28,134 +41,126 @@ MESSAGE_OVERHEAD = 10
 BLOCK_OVERHEAD = 6
 # Texts longer than this are counted in a worker thread, so that the loop is not held (about 1 ms at 9 MB/s).
 THREAD_CHARS = 10_000
-
-# Tokens per unit of each character class, fitted to the Qwen vocabulary on English and Chinese dialogue, code and JSON
-# (bench/tokens.py prints the fit).
-_WORD = re.compile(r"[A-Za-z]+")
-_DIGIT = re.compile(r"[0-9]")
-_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
-_WIDE = re.compile(r"[\u3000-\u303f\u3040-\u30ff\uac00-\ud7af\uff00-\uffef]")
-_SPACE = re.compile(r"\s+")
-_SIGNS = re.compile(r"[!-/:-@\[-`{-~]+")
-_PER_HAN = 0.66
-_PER_WIDE = 0.75
-_PER_SIGN = 0.25
-_PER_SIGN_RUN = 0.6
-_PER_BREAK = 0.6
-_PER_OTHER = 1.0
-_LETTERS_PER_TOKEN = 6.0
-
-
-class TextCounter(Protocol):
-    """Counts the tokens of a text. Synchronous; never raises for any text."""
-
-    name: str
-
-    def count_text(self, text: str) -> int:
-        """Return how many tokens ``text`` has, special-token text counted as plain text."""
-        ...
-
-
-class EstimateCounter:
-    """A dependency-free estimate by character class, the last resort. Linear in the text's length."""
-
-    name = "estimate"
-
-    def count_text(self, text: str) -> int:
-        """Estimate: words by length, digits one each, Han and wide characters about .7, signs by run."""
-        if not text:
-            return 0
-        words = _WORD.findall(text)
-        letters = sum(map(len, words))
-        digits = len(_DIGIT.findall(text))
-        han = len(_HAN.findall(text))
-        wide = len(_WIDE.findall(text))
-        spaces = _SPACE.findall(text)
-        blank = sum(map(len, spaces))
-        breaks = sum(1 for run in spaces if "\n" in run or len(run) > 1)
-        runs = _SIGNS.findall(text)
-        signs = sum(map(len, runs))
-        other = max(0, len(text) - letters - digits - han - wide - blank - signs)
-        by_word = sum(math.ceil(len(word) / _LETTERS_PER_TOKEN) if len(word) > 9 else 1 for word in words)
-        total = by_word + digits + han * _PER_HAN + wide * _PER_WIDE + breaks * _PER_BREAK
-        return math.ceil(total + signs * _PER_SIGN + len(runs) * _PER_SIGN_RUN + other * _PER_OTHER)
-
-
-class QwenCounter:
-    """Exact counts with the Qwen vocabulary that ships inside ``dashscope``. Construction reads it (0.4 s)."""
-
-    name = "qwen"
-
-    def __init__(self) -> None:
-        from dashscope import get_tokenizer
-
-        self._tokenizer = get_tokenizer("qwen-max")
-
-    def count_text(self, text: str) -> int:
-        """Count; ``<|endoftext|>`` and its like are plain text here."""
-        return len(self._tokenizer.encode(text, allowed_special=set(), disallowed_special=()))
-
-
-@lru_cache(maxsize=1)
-def default_counter() -> TextCounter:
-    """Return the Qwen counter, or the estimate where its vocabulary cannot be loaded."""
-    try:
-        counter = QwenCounter()
-        counter.count_text("ready")
-    except Exception as error:  # a missing or damaged vocabulary must never stop a turn
-        logger.warning("The Qwen vocabulary could not be loaded (%s); token counts are estimates.", error)
-        return EstimateCounter()
-    return counter
+# Seconds that the first turn waits for a Hugging Face tokenizer that lies on this machine.
+LONGEST_LOAD = 10.0
 
 
 class TokenBudget:
     """Counts everything that goes into a request with one counter.
 
     Args:
-        counter: A :class:`TextCounter`, an AgentScope ``TokenCounterBase``, or None for the default.
+        counter: A :class:`TextCounter`, an AgentScope ``TokenCounterBase``, the name or folder of a Hugging Face
+            tokenizer, or None for the default.
         media_tokens: Price of one image, audio or video block, in tokens, whatever its size.
     """
 
-    def __init__(self, counter: "TextCounter | TokenCounterBase | None" = None, media_tokens: int = 1_600) -> None:
-        self._given = counter
-        self._text: TextCounter | None = counter if hasattr(counter, "count_text") else None
+    def __init__(
+        self, counter: "TextCounter | TokenCounterBase | str | None" = None, media_tokens: int = 1_600
+    ) -> None:
         self._estimate = EstimateCounter()
+        self._text: TextCounter | None = None
+        self._framework: FrameworkCounter | None = None
+        self._loading: Future[HuggingFaceCounter] | None = None
+        self._wanted, self._fetching = "", False
         self.media_tokens = media_tokens
+        self.calibration = Calibration()
+        # Rises when another counter takes over, so that what was counted is counted again.
+        self.generation = 0
         self._fixed: dict[str, int] = {}
         self._complained: set[str] = set()
+        given: Any = counter
+        if isinstance(given, str):
+            self._wanted = given
+        elif hasattr(given, "count_text"):
+            self._text = given
+        elif given is not None:
+            tokenizer = getattr(given, "tokenizer", None)
+            # The tokenizer itself needs no chat template, holds no event loop and adds no system prompt of its own.
+            if type(given).__name__ == "HuggingFaceTokenCounter" and tokenizer is not None:
+                self._text = HuggingFaceCounter(tokenizer)
+            else:
+                self._framework = FrameworkCounter(given)
+                self._text = self._estimate
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "TokenBudget":
         return self
 
     @property
     def name(self) -> str:
-        """The counter in use: ``qwen``, ``estimate``, or the class of the one that was passed."""
-        if self._is_agentscope:
-            return type(self._given).__name__
+        """The counter in use: ``qwen``, ``estimate``, ``huggingface …``, or the class of the one that was passed."""
+        if self._framework is not None:
+            return self._framework.name
         return self._text.name if self._text is not None else "not loaded"
 
     @property
-    def _is_agentscope(self) -> bool:
-        return self._given is not None and not hasattr(self._given, "count_text")
+    def correction(self) -> float:
+        """What counts are multiplied by: 1.0, unless a metered model's provider counts otherwise."""
+        return self.calibration.factor
 
     async def ready(self) -> None:
-        """Load the default vocabulary, once, off the event loop."""
+        """Load the vocabulary, once, off the event loop. What cannot be had soon is replaced until it can."""
+        if self._wanted:
+            await self._ready_tokenizer(self._wanted)
+        elif self._text is None:
+            self._text = await asyncio.to_thread(default_counter)
+
+    async def _ready_tokenizer(self, wanted: str) -> None:
+        """Have a Hugging Face tokenizer: soon when it is on this machine, else in the background."""
+        if self._loading is None:
+            self._loading = started(lambda: HuggingFaceCounter(wanted, local_only=True))
+        loading = self._loading
         if self._text is None:
-            self._text = self._estimate if self._is_agentscope else await asyncio.to_thread(default_counter)
+            await asyncio.to_thread(wait, [loading], LONGEST_LOAD)
+        if loading.done() and loading is self._loading:
+            error = loading.exception()
+            if error is None:
+                self._take_over(loading.result())
+                self._wanted = ""
+                return
+            fetch = not self._fetching and not isinstance(error, ImportError) and not Path(wanted).exists()
+            self._complain(wanted, error, fetch)
+            if fetch:
+                self._fetching = True
+                self._loading = started(lambda: HuggingFaceCounter(wanted))
+            else:
+                self._wanted = ""
+        if self._text is None:
+            self._text = await asyncio.to_thread(default_counter)
+
+    def _take_over(self, counter: TextCounter) -> None:
+        if self._text is not None:
+            self.generation += 1
+            self._fixed.clear()
+        self._text = counter
+
+    def _complain(self, wanted: str, error: BaseException, fetch: bool) -> None:
+        then = "It is fetched in the background; until it is here" if fetch else "Until the next start"
+        logger.warning(
+            "The tokenizer %r could not be loaded (%s: %s). %s the default counter counts.",
+            wanted, type(error).__name__, str(error).split("\n", 1)[0][:200], then,
+        )  # fmt: skip
+
+    def corrected(self, tokens: int) -> int:
+        """Return what a counter said as the provider would count it."""
+        factor = self.calibration.factor
+        return tokens if factor == 1.0 else math.ceil(tokens * factor)
 
     def count_text(self, text: str) -> int:
         """Count a text now. Before :meth:`ready` this is the estimate."""
-        counter = self._text or self._estimate
-        return self._checked(lambda: counter.count_text(text), text)
+        return self.corrected(self._count(text))
 
     async def text(self, text: str) -> int:
         """Count a text, long ones in a worker thread; with an AgentScope counter, as one user message."""
+        return self.corrected(await self.raw_text(text))
+
+    async def raw_text(self, text: str) -> int:
+        """Count a text as the counter does, without correction."""
         await self.ready()
-        if self._is_agentscope:
-            return await self._ask("user", text, text)
+        if self._framework is not None:
+            return await self._ask(self._framework, text)
         if len(text) > THREAD_CHARS:
-            return await asyncio.to_thread(self.count_text, text)
-        return self.count_text(text)
+            return await asyncio.to_thread(self._count, text)
+        return self._count(text)
 
     async def fixed(self, text: str) -> int:
         """Count a text that comes back every step (system prompt, schemas, envelope); remembered by its value."""
@@ -163,41 +168,35 @@ class TokenBudget:
             return 0
         known = self._fixed.get(text)
         if known is None:
-            known = await self.text(text)
+            known = await self.raw_text(text)
             if len(self._fixed) >= 64:
                 self._fixed.pop(next(iter(self._fixed)))
             self._fixed[text] = known
-        return known
+        return self.corrected(known)
 
     async def message(self, message: "Msg") -> int:
         """Count one message: its texts, calls, results and media, and what a provider adds around them."""
-        await self.ready()
+        return self.corrected(await self.raw_message(message))
+
+    async def raw_message(self, message: "Msg") -> int:
+        """Count one message as the counter does, without correction."""
         text, extra = message_cost(message, self.media_tokens)
-        if self._is_agentscope:
-            return extra + await self._ask(message.role, text, text)
-        if len(text) > THREAD_CHARS:
-            return extra + await asyncio.to_thread(self.count_text, text)
-        return extra + self.count_text(text)
+        return extra + await self.raw_text(text)
 
     async def messages(self, messages: Sequence["Msg"]) -> int:
         """Count several messages."""
         return sum([await self.message(message) for message in messages])
 
-    async def _ask(self, role: str, text: str, fallback: str) -> int:
-        counter: Any = self._given
+    async def _ask(self, framework: FrameworkCounter, text: str) -> int:
         try:
-            # `return_dict=False` keeps transformers 5 from answering with an object that has no length for slow
-            # tokenizers; counters without keyword arguments are asked plainly.
-            takes_any = any(
-                parameter.kind is inspect.Parameter.VAR_KEYWORD
-                for parameter in inspect.signature(counter.count).parameters.values()
-            )
-            options = {"return_dict": False} if takes_any and "HuggingFace" in type(counter).__name__ else {}
-            answer = counter.count([{"role": role, "content": text}], **options)
-            value = await answer if inspect.isawaitable(answer) else answer
+            value = await framework.count(text)
         except Exception as error:
-            return self._fall_back(fallback, repr(error))
-        return self._usable(value, fallback)
+            return self._fall_back(text, repr(error))
+        return self._usable(value, text)
+
+    def _count(self, text: str) -> int:
+        counter = self._text or self._estimate
+        return self._checked(lambda: counter.count_text(text), text)
 
     def _checked(self, count: Callable[[], Any], text: str) -> int:
         try:

@@ -3,6 +3,7 @@
 import functools
 import json
 import math
+import re
 
 import pytest
 from agentscope.message import Msg
@@ -40,9 +41,16 @@ COUNTERS = [EstimateCounter, exact]
     ],
 )
 def test_c2_01_chinese_and_japanese_are_near_one_token_a_character(counter, text):
-    # The band of the estimate; the exact count of a modern vocabulary is a little below one for common words.
+    # The band of the estimate is 0.6 to 1.6 tokens a Han character; the exact count of a modern vocabulary is a little
+    # below that for common words.
     lowest = 0.6 if counter is EstimateCounter else 0.45
-    assert lowest * len(text) <= counter().count_text(text) <= 1.6 * len(text)
+    han = len(re.findall(r"[\u3400-\u9fff]", text))
+    assert lowest * han <= counter().count_text(text) <= 1.6 * len(text)
+
+
+def test_c2_01_the_estimate_follows_the_exact_count_of_chinese():
+    for text in [SENTENCE * 200, "氨基酸、蛋白质与酶的催化机理" * 50]:
+        assert EstimateCounter().count_text(text) == pytest.approx(exact().count_text(text), rel=0.15), text[:16]
 
 
 @pytest.mark.parametrize("counter", COUNTERS)
@@ -73,7 +81,7 @@ def test_c2_01_the_estimate_stays_near_the_exact_count_on_everyday_text():
         "用户 user_42 在 2026-03-05 提交了 PR #1388，CI 报 E_CONN_0x80070005。" * 20,
     ]
     for text in samples:
-        assert 0.7 <= estimate.count_text(text) / exact().count_text(text) <= 1.6, text[:40]
+        assert estimate.count_text(text) == pytest.approx(exact().count_text(text), rel=0.15), text[:40]
 
 
 async def test_c2_01_a_chinese_conversation_is_folded_at_the_threshold_of_the_same_count(vault_dir):

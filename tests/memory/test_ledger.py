@@ -117,7 +117,7 @@ async def test_a_message_that_leaves_while_it_is_counted_is_not_entered():
     released = asyncio.Event()
 
     class Slow(TokenBudget):
-        async def message(self, message):
+        async def raw_message(self, message):
             await released.wait()
             return 7
 

@@ -10,7 +10,7 @@ from agentscope.token import TokenCounterBase
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentscope_reme.memory import tokens
+from agentscope_reme.memory import counters, tokens
 from agentscope_reme.memory.tokens import EstimateCounter, QwenCounter, TokenBudget, default_counter, message_cost
 from tests.hooks.agents import ByteCounter
 from tests.memory.conversations import calls, result, said, user
@@ -46,13 +46,13 @@ def test_a_vocabulary_that_cannot_be_loaded_leaves_the_estimate(monkeypatch, cap
     def broken():
         raise OSError("damaged")
 
-    monkeypatch.setattr(tokens, "QwenCounter", broken)
-    tokens.default_counter.cache_clear()
+    monkeypatch.setattr(counters, "QwenCounter", broken)
+    default_counter.cache_clear()
     try:
-        assert tokens.default_counter().name == "estimate"
+        assert default_counter().name == "estimate"
         assert "damaged" in caplog.text
     finally:
-        tokens.default_counter.cache_clear()
+        default_counter.cache_clear()
 
 
 async def test_the_vocabulary_is_loaded_off_the_event_loop(monkeypatch):
