@@ -19,9 +19,6 @@ from .dream_units import Unit, one_line, plain_statement
 
 Action = Literal["create", "corroborate", "refine", "correct", "skip"]
 
-LEAST_KEPT = 0.6
-"""Share of a statement's content words that another wording must keep to take its place."""
-
 
 class Decision(BaseModel):
     """What to do with one unit."""
@@ -172,7 +169,7 @@ def _another_period(unit: Unit, held: Held, part: Part) -> bool:
 
 
 def _refined(step: Step, held: Held, wording: str, part: Part) -> Step:
-    """One wording for both where it loses nothing, else a statement of its own beside it."""
+    """One wording for both where it loses no word that counts, else a statement of its own beside it."""
     text = plain_statement(wording)
     unit = step.unit
     external = unit.trust == "external"
@@ -181,8 +178,8 @@ def _refined(step: Step, held: Held, wording: str, part: Part) -> Step:
     lost = says_more(held.text, text)
     if "negation" in lost:
         return _corrected(step, held, part)
-    whole = not lost and not says_more(unit.statement, text) and overlap(held.text, text) >= LEAST_KEPT
-    if whole and not held.edited and held.current:
+    holds_both = all(overlap(said, text) == 1.0 and not says_more(said, text) for said in (held.text, unit.statement))
+    if holds_both and not held.edited and held.current:
         return replace(step, action="reword", text=text)
     return replace(step, action="add")
 
