@@ -13,7 +13,7 @@ from ..models import IndexReport
 
 if TYPE_CHECKING:
     from .opened import Opened
-    from .sync import Sync
+    from .sync import Progress, Sync
     from .watch import Watcher
 
 log = logging.getLogger(__name__)
@@ -67,6 +67,18 @@ class Freshness:
         """Whether a watcher is live, and all files have been looked at since."""
         watcher = self._watcher
         return watcher is not None and watcher.live and self._scan_began > watcher.live_since
+
+    @property
+    def watch_state(self) -> str:
+        """What the watcher says of itself; ``not started`` without one."""
+        return self._watcher.state if self._watcher is not None else "not started"
+
+    @property
+    def progress(self) -> "Progress":
+        """How far the last look at all files is."""
+        from .sync import Progress
+
+        return self._scanner.progress if self._scanner is not None else Progress()
 
     def follow(self, watcher: "Watcher") -> None:
         """Have a watcher say which files change."""

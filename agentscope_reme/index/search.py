@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .graph import LinkGraph
     from .opened import Opened
     from .retrieval import Request
+    from .sync import Sync
     from .vectors import VectorArm
     from .watch import Watcher
 
@@ -42,6 +43,7 @@ class Index(LinkQuestions):
         self._opening = threading.Lock()
         self._open: Opened | None = None
         self._closed = False
+        self._working: Sync | None = None  # what builds an index beside the open one
         self._freshness = Freshness(self._opened, lambda: self._closed)
         vault.subscribe(self._freshness.changed)
         self._vectors = self._arm(embedding_model) if embedding_model is not None else None
@@ -130,6 +132,13 @@ class Index(LinkQuestions):
         self._must_be_open()
         return await asyncio.to_thread(self._persist)
 
+    @property
+    def progress(self) -> tuple[int, int]:
+        """How many files the work under way has looked at, and how many there are; (0, 0) before it has counted."""
+        working = self._working
+        done = working.progress if working is not None else self._freshness.progress
+        return done.done, done.total
+
     async def close(self) -> None:
         """Write what has not been written and let go of the lock. Safe to call twice."""
         if self._closed:
@@ -148,6 +157,7 @@ class Index(LinkQuestions):
             "indexed_share": 1.0 if freshness.scanned >= 0 and not running else 0.0,
             "fresh": freshness.scanned >= 0 and not running and not freshness.behind,
             "scanning": running,
+            "watch": freshness.watch_state,
             "watched": freshness.watched,
             "persisted": False,
             "writer": False,
@@ -211,9 +221,12 @@ class Index(LinkQuestions):
                 snapshot.discard(self.vault.storage)
         fresh = Opened.empty(self.vault, self.config, self._weights, old.tokenizer, old.lock)
         fresh.retriever.vectors = self._vectors
+        self._working = fresh.sync
         report = fresh.sync.scan(every=True, stop=lambda: self._closed)
+        self._working = None
         with self._opening:
             self._open = fresh
+        fresh.sync.scan(stop=lambda: self._closed)  # what has changed meanwhile was read into the old one
         self._freshness.scanned = time.monotonic()
         fresh.save(True)
         return report
@@ -224,7 +237,9 @@ class Index(LinkQuestions):
 
         opened = self._opened()
         fresh = Opened.empty(self.vault, self.config, self._weights, opened.tokenizer, opened.lock)
+        self._working = fresh.sync
         fresh.sync.scan(every=True, stop=lambda: self._closed)
+        self._working = None
         with opened.store.lock:
             return tuple(differences(opened.store.corpus, fresh.store.corpus))
 

@@ -41,7 +41,8 @@ class Job:
 
     ``writes`` says whether it changes files of the vault, ``needs_vault`` whether the vault must be there already.
     ``local`` operations take a path of the caller's own disk: only a surface that runs as the user may offer them, as
-    the command line does; a server never.
+    the command line does; a server never. ``bar`` is what a surface may show while it goes through the files of the
+    vault ("" where it does not); ``reme.index.progress`` says how far it is.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Job:
     writes: bool
     needs_vault: bool
     local: bool = False
+    bar: str = ""
 
     async def __call__(self, reme: Any, /, **arguments: Any) -> Any:
         """Run the operation on a ReMe. Unknown or missing arguments are a TypeError, as in any call."""
@@ -68,11 +70,14 @@ def _all_jobs() -> Iterator[Job]:
     from . import changes, daily, dream, front_matter, ingestion, notes, search, system
 
     yield job_of(system.version, needs_vault=False)
+    yield job_of(system.health_check, needs_vault=False)
     yield job_of(system.status, needs_vault=False)
     yield job_of(system.help_, needs_vault=False)
     yield job_of(search.search)
-    yield job_of(search.reindex)
-    yield job_of(search.doctor)
+    yield job_of(search.node_search)
+    yield job_of(search.traverse)
+    yield job_of(search.reindex, bar="Indexing")
+    yield job_of(search.doctor, bar="Comparing")
     yield job_of(notes.read)
     yield job_of(notes.read_image)
     yield job_of(notes.write, writes=True, needs_vault=False)
@@ -98,7 +103,12 @@ def _all_jobs() -> Iterator[Job]:
 
 
 def job_of(
-    function: Callable[..., Awaitable[Any]], *, writes: bool = False, needs_vault: bool = True, local: bool = False
+    function: Callable[..., Awaitable[Any]],
+    *,
+    writes: bool = False,
+    needs_vault: bool = True,
+    local: bool = False,
+    bar: str = "",
 ) -> Job:
     """Describe a function as an operation; a trailing underscore of its name (``list_``) is not part of the job's."""
     # Only the parameters' own annotations: those of the ReMe and of results are names that exist for type checkers.
@@ -121,4 +131,4 @@ def job_of(
     description = inspect.getdoc(function) or ""
     summary = description.split("\n", 1)[0]
     name = function.__name__.rstrip("_")
-    return Job(name, function, tuple(parameters), summary, description, writes, needs_vault, local)
+    return Job(name, function, tuple(parameters), summary, description, writes, needs_vault, local, bar)

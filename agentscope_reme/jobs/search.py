@@ -1,8 +1,8 @@
-"""Finding: search, and building the index anew."""
+"""Finding: search, nodes, walks along links, and building the index anew."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from ..models import IndexReport, SearchResult
+from ..models import IndexReport, NodeHit, SearchResult, Traversal
 from .values import Diagnosis
 
 if TYPE_CHECKING:
@@ -30,16 +30,39 @@ async def search(
     return await reme.search(query, limit, min_score=min_score, filter=chosen or None, token_budget=token_budget)
 
 
+async def node_search(
+    reme: "ReMe",
+    query: Annotated[str, "What the note is about, in words."],
+    *,
+    limit: Annotated[int, "How many notes at most."] = 10,
+) -> tuple[NodeHit, ...]:
+    """Find long-term notes, those below digest/, by what they are called and about; without their text."""
+    return tuple(await reme.node_search(query, limit))
+
+
+async def traverse(
+    reme: "ReMe",
+    path: Annotated[str, "Path of a note, or a name that one note alone answers to."],
+    *,
+    depth: Annotated[int, "How many links far, at most ten."] = 1,
+    direction: Annotated[Literal["both", "out", "in"], "Follow links out of notes, into them, or both."] = "both",
+    limit: Annotated[int, "How many notes at most."] = 100,
+) -> Traversal:
+    """Walk along links from a note, nearest notes first; linked notes that do not exist (yet) are named too."""
+    return await reme.traverse(path, depth, direction, limit)
+
+
 async def reindex(reme: "ReMe") -> IndexReport:
     """Build the index anew from the files. The files are not touched; a file that cannot be read is listed."""
     return await reme.index.reindex()
 
 
 async def doctor(reme: "ReMe") -> Diagnosis:
-    """Compare the index with one built from the files, and name files that cannot be read. Changes nothing.
+    """Compare the index with one built from the files; name files that cannot be read and links that lead nowhere.
 
-    Takes as long as `reindex`, which is also what repairs a difference.
+    Changes nothing. Takes as long as `reindex`, which is also what repairs a difference.
     """
     differences = await reme.index.verify()
+    loose = await reme.index.loose_links()
     status = reme.index.status()
-    return Diagnosis(status["files"], differences, status["failed"])
+    return Diagnosis(status["files"], differences, status["failed"], loose)

@@ -1,9 +1,9 @@
-"""What is running, and how it is: version, status, the list of operations."""
+"""What is running, and how it is: version, health, status, the list of operations."""
 
 from typing import TYPE_CHECKING, Annotated
 
 from .._version import __version__
-from .values import HelpText, Status
+from .values import Health, HelpText, Status
 
 if TYPE_CHECKING:
     from ..reme import ReMe
@@ -12,6 +12,22 @@ if TYPE_CHECKING:
 async def version(reme: "ReMe") -> str:
     """The version of agentscope-reme."""
     return __version__
+
+
+async def health_check(reme: "ReMe") -> Health:
+    """Say at once whether the vault is there and can be written, and what has gone wrong. Reads no file."""
+    import os
+
+    root = reme.vault.root
+    exists = root.is_dir()
+    home = root if exists else next(parent for parent in root.parents if parent.is_dir())
+    writable = os.access(home, os.W_OK | os.X_OK)
+    index = reme.index.status()
+    problems = [f"{root} is not a folder"] if root.exists() and not exists else []
+    if not writable:
+        problems.append(f"{home} cannot be written")
+    problems += [f"the index: {index[key]}" for key in ("damage", "error") if index[key]]
+    return Health(__version__, str(root), exists, writable, tuple(problems))
 
 
 async def status(reme: "ReMe") -> Status:

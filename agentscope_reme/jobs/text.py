@@ -13,13 +13,17 @@ from ..models import (
     FileLink,
     ForgetReceipt,
     IndexReport,
+    LinkedNote,
+    LooseLink,
+    NodeHit,
     NoteChange,
     NotePage,
     Response,
     SearchHit,
     SearchResult,
+    Traversal,
 )
-from .values import Diagnosis, HelpText, Status
+from .values import Diagnosis, Health, HelpText, Status
 
 if TYPE_CHECKING:
     from ..vault import DailyCard, HistoryEntry, NoteList, NoteStat
@@ -59,6 +63,12 @@ def as_text(value: Any) -> Shown:
             return Shown("\n".join(map(_entry, value)))
         case (DailyCard(), *_):
             return Shown("\n".join(map(_card, value)))
+        case (NodeHit(), *_):
+            return Shown("\n".join(map(_node, value)))
+        case Traversal():
+            return _traversal(value)
+        case Health():
+            return _health(value)
         case None | ():
             return Shown("", "Nothing is there.")
         case NoteList():
@@ -102,11 +112,49 @@ def _search(result: SearchResult) -> Shown:
     for number, hit in enumerate(result.hits, 1):
         where = " › ".join(part for part in (hit.title, *hit.headings) if part)
         head = "  ".join(part for part in (f"{number}. {hit.source}", hit.date, f"{hit.score:.3f}", where) if part)
-        blocks.append("\n".join([head, *(f"   {line}" for line in hit.text.strip().splitlines())]))
+        blocks.append(
+            "\n".join(
+                [head, *(f"   {line}" for line in (*hit.text.strip().splitlines(), *map(_neighbour, hit.linked)))]
+            )
+        )
     remark = result.note or ("No passage matches." if not result.hits else "")
     if result.status not in ("ok", "none"):
         remark = f"{result.status}: {remark}" if remark else result.status
     return Shown("\n\n".join(blocks), remark)
+
+
+def _neighbour(note: LinkedNote) -> str:
+    arrow = "→" if note.direction == "out" else "←"
+    predicate = f"{note.predicate}: " if note.predicate else ""
+    about = ": ".join(" ".join(part.split()) for part in (note.name, note.description) if part)
+    missing = "" if note.exists else "  (no such note)"
+    return f"{arrow} {predicate}{note.path}{f'  {about}' if about else ''}{missing}"
+
+
+def _node(hit: NodeHit) -> str:
+    return "  ".join(
+        part for part in (f"{hit.score:.3f}", hit.path, hit.name, " ".join(hit.description.split())) if part
+    )
+
+
+def _traversal(found: Traversal) -> Shown:
+    lines = [
+        f"{'  ' * note.depth}{_neighbour(note)}{f'  (via {note.via})' if note.depth > 1 else ''}"
+        for note in found.notes
+    ]
+    remark = "" if found.notes else "Nothing links to it, and it links to nothing."
+    return Shown("\n".join([found.path, *lines]), "There are more; raise the limit." if found.more else remark)
+
+
+def _health(health: Health) -> Shown:
+    where = f"agentscope-reme {health.version}, vault {health.vault}"
+    state = "" if health.exists else " (not there yet; the first write makes it)"
+    return Shown(f"{where}{state}: {'well' if health.well else 'not well'}", "\n".join(health.problems))
+
+
+def _loose(link: LooseLink) -> str:
+    why = {"ambiguous": f"may be any of {', '.join(link.candidates)}", "outside": "lies outside the vault"}
+    return f"link: {link.path}:{link.line} to {link.target}: {why.get(link.kind, 'there is no such note')}"
 
 
 def _page(page: NotePage) -> Shown:
@@ -200,7 +248,7 @@ def _report(report: IndexReport) -> Shown:
 
 def _diagnosis(found: Diagnosis) -> Shown:
     verdict = "is what the files give" if found.sound else "differs from the files; reindex builds it anew"
-    failed = "\n".join(f"not read: {path}: {reason}" for path, reason in found.failed)
+    failed = "\n".join([*(f"not read: {path}: {reason}" for path, reason in found.failed), *map(_loose, found.loose)])
     return Shown("\n".join([f"The index of {found.files} files {verdict}.", *found.differences]), failed)
 
 

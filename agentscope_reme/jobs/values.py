@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..models import LooseLink
+
 
 @dataclass(frozen=True, slots=True)
 class Status:
@@ -15,15 +17,33 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
+class Health:
+    """Whether the vault can be used. ``problems`` are sentences; none means that all is well."""
+
+    version: str
+    vault: str
+    exists: bool
+    writable: bool
+    problems: tuple[str, ...] = ()
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """What ``doctor`` found. ``differences``: where the index is not what the files give, a sentence each.
 
-    ``failed`` are files that are not, or not wholly, in the index, with the reason; that is no fault of the index.
+    ``failed`` are files that are not, or not wholly, in the index, with the reason, and ``loose`` links that lead to no
+    note; both are no fault of the index.
     """
 
     files: int
     differences: tuple[str, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
+    loose: tuple[LooseLink, ...] = ()
 
     @property
     def sound(self) -> bool:

@@ -187,6 +187,10 @@ async def _answer(job: Job, vault: Path, arguments: dict[str, Any]) -> Any:
 
     reme = ReMe(vault_dir=vault)
     try:
+        if job.bar:
+            from .progress import with_bar
+
+            return await with_bar(job(reme, **arguments), job.bar, lambda: reme.index.progress)
         return await job(reme, **arguments)
     finally:
         await reme.close()
@@ -194,10 +198,11 @@ async def _answer(job: Job, vault: Path, arguments: dict[str, Any]) -> Any:
 
 def _print(value: Any, as_json: bool) -> int:
     from ..jobs import text
-    from ..jobs.values import Diagnosis
+    from ..jobs.values import Diagnosis, Health
     from ..models import Response
 
     failed = (isinstance(value, Diagnosis) and not value.sound) or (isinstance(value, Response) and not value.success)
+    failed = failed or (isinstance(value, Health) and not value.well)
     code = 1 if failed else 0
     if as_json:
         typer.echo(text.as_json(value))

@@ -9,12 +9,14 @@ import pytest
 from agentscope_reme.jobs.registry import LONG_TEXT, Job, job_of, jobs
 
 NAMES = [
-    "version", "status", "help", "search", "reindex", "doctor", "read", "read_image", "write", "append", "edit",
+    "version", "health_check", "status", "help", "search", "node_search", "traverse", "reindex", "doctor", "read",
+    "read_image", "write", "append", "edit",
     "delete", "move", "list", "stat", "frontmatter_read", "frontmatter_update", "frontmatter_delete", "daily_create",
     "daily_list", "daily_reindex", "history", "undo", "forget", "auto_dream", "proactive", "undo_run", "ingest",
 ]  # fmt: skip
 READING = {
-    "version", "status", "help", "search", "reindex", "doctor", "read", "read_image", "list", "stat",
+    "version", "health_check", "status", "help", "search", "node_search", "traverse", "reindex", "doctor", "read",
+    "read_image", "list", "stat",
     "frontmatter_read", "daily_list", "history", "proactive",
 }  # fmt: skip
 
@@ -72,7 +74,12 @@ def test_only_operations_that_make_notes_may_make_a_vault() -> None:
         "daily_create",
         "ingest",
     }
-    assert {job.name for job in found if not job.needs_vault and not job.writes} == {"version", "status", "help"}
+    assert {job.name for job in found if not job.needs_vault and not job.writes} == {
+        "version",
+        "health_check",
+        "status",
+        "help",
+    }
 
 
 def test_only_what_takes_a_file_of_the_users_disk_is_local() -> None:

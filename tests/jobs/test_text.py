@@ -5,8 +5,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agentscope_reme.jobs.text import as_json, as_text
-from agentscope_reme.jobs.values import Status
-from agentscope_reme.models import IndexReport, NoteChange, NotePage, SearchHit, SearchResult
+from agentscope_reme.jobs.values import Diagnosis, Health, Status
+from agentscope_reme.models import (
+    IndexReport,
+    LinkedNote,
+    LooseLink,
+    NodeHit,
+    NoteChange,
+    NotePage,
+    SearchHit,
+    SearchResult,
+    Traversal,
+)
 from agentscope_reme.vault.notes import NoteList, NoteStat
 
 HIT = SearchHit(
@@ -61,3 +71,41 @@ def test_changes_lists_reports_and_status_read_as_sentences_and_tables() -> None
     assert report.remark == "not read: bad.md: not text"
     assert "not there yet" in as_text(Status("1", "/v", False)).body
     assert "1,200" in as_text(Status("1", "/v", True, {"chunks": 1200, "failed": [("bad.md", "not text")]})).body
+
+
+def test_nodes_and_walks_show_names_and_ways() -> None:
+    nodes = (NodeHit("digest/kiln.md", "Kiln", "how it\nis fired", 0.5),)
+    assert as_text(nodes).body == "0.500  digest/kiln.md  Kiln  how it is fired"
+    far = LinkedNote("c.md", "C", "", "in", "b.md", 3, "", 2)
+    near = LinkedNote("b.md", "B", "about b", "out", "a.md", 1, "made_of")
+    shown = as_text(Traversal("a.md", (near, far, LinkedNote("ghost.md", exists=False)), more=True))
+    assert shown.body.split("\n") == [
+        "a.md", "  → made_of: b.md  B: about b", "    ← c.md  C  (via b.md)", "  → ghost.md  (no such note)",
+    ]  # fmt: skip
+    assert "raise the limit" in shown.remark
+    assert "nothing" in as_text(Traversal("a.md")).remark
+
+
+def test_a_hit_shows_its_neighbours_below_its_text() -> None:
+    hit = SearchHit("a.md", 1, 1, "Text.", 0.5, linked=(LinkedNote("b.md", "B"),))
+    assert as_text(SearchResult("ok", (hit,))).body.split("\n")[1:] == ["   Text.", "   → b.md  B"]
+
+
+def test_a_diagnosis_names_links_that_lead_nowhere_without_calling_the_index_unsound() -> None:
+    loose = (
+        LooseLink("a.md", 3, "same", "ambiguous", ("x/same.md", "y/same.md")),
+        LooseLink("a.md", 4, "ghost.md", "unresolved"),
+        LooseLink("a.md", 5, "../x.md", "outside"),
+    )
+    found = Diagnosis(3, loose=loose)
+    assert found.sound
+    remark = as_text(found).remark
+    assert "a.md:3 to same: may be any of x/same.md, y/same.md" in remark
+    assert "a.md:4 to ghost.md: there is no such note" in remark
+    assert "a.md:5 to ../x.md: lies outside the vault" in remark
+
+
+def test_health_is_one_line_and_its_problems_are_sentences() -> None:
+    assert as_text(Health("1", "/v", True, True)).body.endswith("/v: well")
+    ill = as_text(Health("1", "/v", True, False, ("/v cannot be written",)))
+    assert (ill.body.endswith("not well"), ill.remark) == (True, "/v cannot be written")
