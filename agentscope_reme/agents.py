@@ -151,6 +151,20 @@ class Agents:
             record=record,
         )
 
+    def metered(self, model: Any) -> Any:
+        """Return a chat model whose provider's reported usage corrects this one's token counts.
+
+        It is the model in everything else: attributes, tools, ``structured_model``, streaming. Give it to the agent in
+        the model's place. Counts, reports and the threshold then follow the provider's own count within 0.8 to 2.0
+        times the counter's; ``reme.budget.correction`` says where it is. Without this nothing is wrapped.
+
+        Args:
+            model: An AgentScope chat model.
+        """
+        from .memory.metering import metered
+
+        return metered(model, self.budget)
+
     def adopt(self, memory: Any) -> None:
         """Give a memory that was made by hand this one's vault, settings and counter, where it has none yet."""
         if memory.vault is None:
