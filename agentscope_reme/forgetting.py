@@ -85,11 +85,17 @@ class Forgetting:
         return tuple(path for path in (*traces.files, *traces.lines) if path in graph)
 
     async def _forget_in_index(self) -> bool:
-        """Build the index anew, so that no term of the note stays in it; whether what is stored is anew as well."""
+        """Drop the note and write the index anew; whether what is stored is free of it.
+
+        What is written holds the terms of files that are there, and no others: they are merged before.
+        """
         from .index.snapshot import FOLDER, INDEX
 
-        await self.index.reindex()
+        await self.index.sync()
+        stored = await self.index.persist()
         if self.index.status()["writer"]:
+            if not stored:  # the disk refused: then what lies there is deleted, and written again when it can be
+                await self.index.reindex()
             await asyncio.to_thread(self.vault.storage.remove, f"{FOLDER}/index.damaged")
             return True
         return not (self.vault.root / INDEX).exists()

@@ -34,12 +34,16 @@ class FileEvents:
 
     def start(self) -> None:
         """Begin; when it returns, no later change goes by without an event."""
+        import warnings
+
         from watchdog import events
         from watchdog.observers import Observer
 
         wanted = [f"{what}{how}Event" for what in ("File", "Dir") for how in ("Created", "Moved", "Deleted")]
         wanted += ["FileModifiedEvent", "FileClosedEvent", "FileAttribEvent"]
         kinds = [getattr(events, name) for name in wanted if hasattr(events, name)]
+        # A folder made while its parent is being walked is met twice; watchdog warns of it, and nothing is lost.
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
         observer = Observer()
         observer.schedule(self, self._root, recursive=True, event_filter=kinds)
         try:
