@@ -13,7 +13,7 @@ import numpy as np
 from .boosts import Context, Weights, ceiling_factors, days_asked_for, factors, stretches_of_days
 from .corpus import Corpus
 from .entries import BLUR, HEADING_ONLY, OFFSETS, REACH
-from .fusion import fuse
+from .fusion import NEAR, SURE, fuse
 from .keyword import top
 from .keyword_columns import Ints
 from .question import Floats, Question
@@ -37,15 +37,28 @@ _SHARES = np.array([BLUR[abs(offset)] for offset in OFFSETS], np.int64)[:, None]
 class Ranked:
     """Slots, best first, with scores from 0 to 1; ``evidence`` is how much of the content words the best hold, 0 to 1.
 
-    ``dated`` says that some stand under a day asked for. ``gap`` is how much nearer the nearest unit is by its vector
-    than the average one, as a difference of cosines; 0 without vectors.
+    ``dated`` says that some stand under a day asked for. ``nearness`` is how near the nearest unit is by its vector
+    (see :func:`~.fusion.fuse`), None where no vectors were asked.
     """
 
     slots: Ints
     scores: Floats
     evidence: float = 0.0
     dated: bool = False
-    gap: float = 0.0
+    nearness: float | None = None
+
+    @property
+    def found(self) -> bool:
+        """Whether there is anything to show."""
+        near = self.nearness is not None and self.nearness >= NEAR
+        return len(self.slots) > 0 and (self.evidence > 0 or self.dated or near)
+
+    @property
+    def weak(self) -> bool:
+        """Whether what was found is probably not about the question."""
+        if self.nearness is None:
+            return self.evidence < WEAK and not self.dated
+        return self.evidence + self.nearness < SURE and not self.dated
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +69,7 @@ class _Scored:
     raw: Floats
     evidence: Floats
     dated: bool
-    gap: float
+    nearness: float | None
 
 
 def rank(
@@ -86,7 +99,7 @@ def rank(
     best = top(scores, want)
     best = best[_order(corpus, scored.slots[best], scores[best], context.preferred)]
     proof = float(scored.evidence[best[:20]].max(initial=0.0)) / question.possible if question.possible else 0.0
-    return Ranked(scored.slots[best], scores[best], min(proof, 1.0), scored.dated, scored.gap)
+    return Ranked(scored.slots[best], scores[best], min(proof, 1.0), scored.dated, scored.nearness)
 
 
 def _stretch_scores(question: Question) -> Floats:
@@ -193,13 +206,13 @@ def _score(
     if context.allowed is not None:
         inside = context.allowed[slots]
         slots, score, evidence = slots[inside], score[inside], evidence[inside]
-    gap = 0.0
+    nearness = None
     if context.dense is not None:
-        score, gap = fuse(context.dense, slots, score, question.ideal or 1.0)
+        score, nearness = fuse(context.dense, slots, score, question.ideal or 1.0)
     keep = score > 0
     slots, score, evidence = slots[keep], score[keep], evidence[keep]
     raw = score * factors(corpus, question.query, context, weights, slots, corpus.column("file")[slots])
-    return _Scored(slots, raw, evidence, dated, gap)
+    return _Scored(slots, raw, evidence, dated, nearness)
 
 
 def _words(question: Question, chosen: Ints, places: Ints) -> tuple[Floats, Floats]:

@@ -60,7 +60,7 @@ class Retriever:
     def search(self, request: Request, today: date) -> tuple[SearchResult, set[str]]:
         """The result, and the files that turned out to be other than indexed (then search again after a look)."""
         from .excerpts import ExcerptReader
-        from .ranking import WEAK, rank
+        from .ranking import rank
 
         corpus = self._store.corpus
         text = request.query[:LONGEST_QUERY]
@@ -75,7 +75,7 @@ class Retriever:
         want = min(MOST_RANKED, max(40, 8 * limit, budget // 24))
         context = self._context(query, request, today)
         ranked = rank(corpus, query, context, self._weights, want)
-        if not len(ranked.slots) or (ranked.evidence <= 0 and not ranked.dated):
+        if not ranked.found:
             return SearchResult("none", note=_nothing(request), query=request.query), set()
         floor = request.min_score if request.min_score is not None else 0.0
         reader = ExcerptReader(self._vault, corpus, self._chunk_chars, self._sentence_score(query))
@@ -97,7 +97,7 @@ class Retriever:
             return SearchResult("none", note=self._rejected(ranked, request), query=request.query), set()
         status: SearchStatus = "ok"
         note = ""
-        if query.groups and ranked.evidence < WEAK and not ranked.dated:
+        if query.groups and ranked.weak:
             status, note = "weak", "the hits share few words with the query and are probably not about it"
         return SearchResult(status, hits, note, request.query, round(ranked.evidence, 4)), reader.stale
 
@@ -117,7 +117,7 @@ class Retriever:
             for slot, score in zip(ranked.slots.tolist(), ranked.scores.tolist(), strict=True):
                 best.setdefault(corpus.path_of(slot), score)
             if len(best) >= request.limit or len(ranked.slots) < want:
-                return list(best.items()) if ranked.evidence > 0 or ranked.dated else []
+                return list(best.items()) if ranked.found else []
             want *= 4  # a few long notes fill all places
 
     def _in_order(self, groups: Sequence[Group], preferred: frozenset[int]) -> list[Group]:
