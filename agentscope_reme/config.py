@@ -79,6 +79,12 @@ class ReMeConfig(BaseModel):
     )
     vector_weight: float | None = Field(None, ge=0, le=1, description="Share of vectors; None is the fusion's own.")
 
+    # Pipelines
+    pipeline_timeout: float = Field(120.0, gt=0, description="Seconds in which the model has to give one plan.")
+    dream_at: str | None = Field(
+        None, pattern=r"^([01]\d|2[0-3]):[0-5]\d$", description="Time of the nightly dream, HH:MM; None: no dream."
+    )
+
     # Life
     close_timeout: float = Field(10.0, ge=0, description="Seconds that close() waits for background work.")
 

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .errors import ReMeError
 from .models import Response
 
 if TYPE_CHECKING:
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     from .config import ReMeConfig
     from .index import Index
     from .memory.compaction import Left
-    from .memory.lock import LoopLock
+    from .pipelines.agent import Planner
+    from .pipelines.queue import Queue
+    from .pipelines.worker import Handler, Worker
     from .vault import Vault
 
 logger = logging.getLogger(__name__)
@@ -23,9 +26,11 @@ class Knowledge:
     """What lets a :class:`~agentscope_reme.ReMe` write what is worth keeping; a part of it, not used alone."""
 
     config: "ReMeConfig"
-    _tasks: "set[asyncio.Task[Any]]"
-    _writing: "LoopLock"
     _closed: bool
+    _planner: "Planner | None" = None
+    _queue: "Queue | None" = None
+    _worker: "Worker | None" = None
+    _nightly: "asyncio.Task[None] | None" = None
 
     if TYPE_CHECKING:
         chat_model: Any
@@ -36,43 +41,172 @@ class Knowledge:
         @property
         def index(self) -> "Index": ...
 
-    # --- what left a context --------------------------------------------------------------------------------------
+    # --- parts ----------------------------------------------------------------------------------------------------
+
+    @property
+    def planner(self) -> "Planner | None":
+        """Asks the chat model on behalf of the pipelines; None without a model."""
+        if self.chat_model is None:
+            return None
+        if self._planner is None or self._planner.model is not self.chat_model:
+            from .pipelines.agent import Planner
+
+            self._planner = Planner(self.chat_model, self.formatter, timeout=self.config.pipeline_timeout)
+        return self._planner
+
+    @property
+    def queue(self) -> "Queue":
+        """The work that is pending in this vault, and what was set aside."""
+        if self._queue is None:
+            from .pipelines.queue import Queue
+
+            self._queue = Queue(self.vault)
+        return self._queue
+
+    @property
+    def worker(self) -> "Worker":
+        """Does what is pending, in the background."""
+        if self._worker is None:
+            from .pipelines.worker import Worker
+
+            self._worker = Worker(self.queue, self._handlers())
+        return self._worker
+
+    def _handlers(self) -> "dict[str, Handler]":
+        """What does which kind of pending work."""
+        return {"auto_memory": self._remember}
+
+    # --- conversations become cards -------------------------------------------------------------------------------
+
+    async def auto_memory(
+        self, messages: "Sequence[Msg | Mapping[str, Any]]", session_id: str = "", date: str = "", memory_hint: str = ""
+    ) -> Response:
+        """Journal a conversation, and write what is worth keeping of it into the session's card of the day.
+
+        With a chat model the card holds what the model found, checked against the messages; without one, or when it
+        fails, the user's own statements, which a later call with a model improves. The same messages again change
+        nothing, and the model is not asked again.
+
+        Args:
+            messages: AgentScope messages, or dictionaries with ``role`` and ``content``; their time from
+                ``created_at``, ``time_created``, ``timestamp``, ``createdAt``, ``timeCreated`` or ``created_time``, at
+                the top level or in ``metadata``.
+            session_id: The conversation; without one its first message stands for it.
+            date: Day of the card (``YYYY-MM-DD``); else that of the latest message, else today.
+            memory_hint: What you would like to have noted, for the model.
+
+        Returns:
+            Without ``success`` when the model failed or nothing could be written. ``metadata``: ``path``, ``date``,
+            ``created``, ``modified``, ``n_messages``, ``generator``, ``source_conversation``, ``index``, and more.
+        """
+        from .pipelines.auto_memory import auto_memory
+
+        return await auto_memory(
+            self.vault,
+            messages,
+            planner=self.planner,
+            session_id=session_id,
+            date=date,
+            memory_hint=memory_hint,
+            language=self.config.language,
+        )
+
+    async def summary_memory(self, messages: "Sequence[Msg]", session_id: str = "", **options: Any) -> str:
+        """:meth:`auto_memory`, returning the path of the card; "" when nothing is worth one.
+
+        Raises:
+            ReMeError: The card could not be written.
+        """
+        response = await self.auto_memory(messages, session_id, **options)
+        path = str(response.metadata.get("path") or "")
+        if not response.success and not path:
+            raise ReMeError(response.answer)
+        return path
+
+    # --- in the background ----------------------------------------------------------------------------------------
+
+    def add_async_summary_task(
+        self,
+        messages: "Sequence[Msg | Mapping[str, Any]]",
+        session_id: str = "",
+        date: str = "",
+        memory_hint: str = "",
+        **_: Any,
+    ) -> None:
+        """Do :meth:`auto_memory` in the background, on the messages as they are now.
+
+        When this returns they are in the journal and the work is queued, both on the disk: a process that ends before
+        the card is written leaves it to the next one that starts.
+        """
+        from copy import deepcopy
+
+        from .pipelines.conversation import identity_of, journalled, plain_messages
+
+        given = [deepcopy(message) for message in plain_messages(messages)]
+        if not given:
+            return
+        vault = self.vault
+
+        def payload() -> dict[str, Any]:
+            identity = session_id or identity_of(given)
+            journalled(vault, identity, given)
+            ids = [message["id"] for message in given]
+            return {"session_id": identity, "ids": ids, "date": date, "memory_hint": memory_hint}
+
+        self.worker.add("auto_memory", payload)
+
+    async def await_summary_tasks(self, timeout: float | None = None) -> str:  # noqa: ASYNC109 (the seeds' name)
+        """Wait for background work; a line for each task that came to its end since the last call.
+
+        What is not done in ``timeout`` seconds goes on. A task that failed is not waited for: it is tried again later.
+        """
+        return "\n".join(await self._worker.settled(timeout)) if self._worker is not None else ""
+
+    def remember_later(self, session_id: str, ids: Sequence[str]) -> None:
+        """Do :meth:`auto_memory` in the background, for messages that are in the session's journal, by their ids."""
+        self.worker.add("auto_memory", lambda: {"session_id": session_id, "ids": list(ids)})
 
     def _left(self, left: "Left") -> None:
         if self.config.write_memory_on_compaction and not self._closed:
-            self._background(self._write_card(left.messages, left.session_id))
+            self.remember_later(left.session_id, [str(message["id"]) for message in left.messages])
 
-    async def _write_card(self, messages: Sequence[dict[str, Any]], session_id: str) -> Response:
-        from .pipelines.auto_memory import write_extractive_card
+    async def _remember(self, payload: Mapping[str, Any]) -> Response:
+        """Do a pending ``auto_memory``."""
+        from .pipelines.auto_memory import remember
 
-        async with self._writing:
-            return await write_extractive_card(
-                self.vault, messages, session_id=session_id, language=self.config.language
-            )
+        return await remember(
+            self.vault,
+            str(payload.get("session_id") or ""),
+            [str(one) for one in payload.get("ids") or ()],
+            planner=self.planner,
+            date=str(payload.get("date") or ""),
+            memory_hint=str(payload.get("memory_hint") or ""),
+            language=self.config.language,
+        )
 
-    # --- summaries in the background ------------------------------------------------------------------------------
+    async def _begin_background(self) -> None:
+        """Go on with what an earlier process left, and begin to count the days."""
+        try:
+            if await asyncio.to_thread(self.queue.pending):
+                self.worker.wake()
+        except (ReMeError, OSError) as error:
+            logger.warning("Pending work cannot be done (%s).", error)
+        if self.config.dream_at and self._nightly is None:
+            from .pipelines.schedule import Daily
 
-    async def summary_memory(self, messages: "Sequence[Msg]", session_id: str = "") -> str:
-        """Write what is worth keeping of these messages into the day's card; return its path, "" when nothing is."""
-        response = await self._write_card([_plain(message) for message in messages], session_id)
-        return str(response.metadata.get("path") or "") if response.success else ""
+            daily = Daily(self.vault, "auto_dream", self.config.dream_at, self.auto_dream)
+            self._nightly = asyncio.get_running_loop().create_task(daily.forever(), name="agentscope-reme-nightly")
 
-    def add_async_summary_task(self, messages: "Sequence[Msg]", session_id: str = "", **_: Any) -> None:
-        """Do :meth:`summary_memory` in the background, on a copy of the messages as they are now."""
-        self._background(self._write_card([_plain(message) for message in messages], session_id))
-
-    async def await_summary_tasks(self, timeout: float | None = None) -> str:  # noqa: ASYNC109 (the seeds' name)
-        """Wait for background summaries; return one line for each. What is not done in ``timeout`` seconds goes on."""
-        tasks = self._tasks_here()
-        if not tasks:
-            return ""
-        done, waiting = await asyncio.wait(tasks, timeout=timeout)
-        lines = []
-        for task in done:
-            error = task.exception() if not task.cancelled() else None
-            result = None if task.cancelled() or error else task.result()
-            lines.append(f"failed: {error}" if error else str(getattr(result, "answer", "") or "done"))
-        return "\n".join([*lines, *(["still running"] * len(waiting))])
+    async def _end_background(self) -> None:
+        """Wait for what is due within ``close_timeout`` seconds, then cancel; what is not done stays pending."""
+        if self._nightly is not None:
+            self._nightly.cancel()
+            if self._nightly.get_loop() is asyncio.get_running_loop():
+                await asyncio.gather(self._nightly, return_exceptions=True)
+            self._nightly = None
+        if self._worker is not None:
+            await self._worker.settled(self.config.close_timeout)
+            await self._worker.stop()
 
     # --- dreaming ---------------------------------------------------------------------------------------------------
 
@@ -98,13 +232,12 @@ class Knowledge:
         Needs a chat model: without one it fails, with a sentence, and changes nothing. ``metadata["run_id"]`` is what
         :meth:`undo_run` takes back.
         """
-        from .pipelines.agent import Planner
         from .pipelines.auto_dream import auto_dream
 
         return await auto_dream(
             self.vault,
             self.index,
-            planner=Planner(self.chat_model, self.formatter) if self.chat_model is not None else None,
+            planner=self.planner,
             date=date,
             scan_days=scan_days,
             max_units=max_units,
@@ -125,24 +258,3 @@ class Knowledge:
         from .pipelines.proactive import proactive
 
         return await proactive(self.vault, date=date, include_content=include_content)
-
-    def _tasks_here(self) -> "list[asyncio.Task[Any]]":
-        """The tasks of the running loop; those of a loop that is gone will not end any more."""
-        loop = asyncio.get_running_loop()
-        return [task for task in self._tasks if task.get_loop() is loop]
-
-    def _background(self, work: "Coroutine[Any, Any, Any]") -> None:
-        task = asyncio.get_running_loop().create_task(work, name="agentscope-reme-card")
-        self._tasks.add(task)
-        task.add_done_callback(self._finished)
-
-    def _finished(self, task: "asyncio.Task[Any]") -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()):
-            logger.warning("A card could not be written (%s); the messages are in the journal.", error)
-
-
-def _plain(message: "Msg") -> dict[str, Any]:
-    from copy import deepcopy
-
-    return {**deepcopy(message.to_dict()), "marks": []}

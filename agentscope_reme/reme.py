@@ -17,7 +17,6 @@ from .knowledge import Knowledge
 from .memory.compaction import Compaction
 from .memory.compactor import Compactor
 from .memory.kept_results import let_expire
-from .memory.lock import LoopLock
 from .memory.tokens import TokenBudget
 from .memory.tool_result import ToolResultCompactor
 from .models import CompactionEvent, NodeHit, SearchResult, Traversal
@@ -105,8 +104,6 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
         self._memories: WeakSet[Any] = WeakSet()
         self._stand_ins: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._warned: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._writing = LoopLock()
         self._functional_session = uuid4().hex
         self._closed = False
 
@@ -157,6 +154,7 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
                 await asyncio.to_thread(self._tidy)
             await let_expire(self.vault, self._memories, self.config.retention_days)
             await self.index.sync()
+        await self._begin_background()
         return self
 
     def _tidy(self) -> None:
@@ -170,19 +168,17 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
             logger.info("The vault was not tidied (%s).", error)
 
     async def close(self) -> None:
-        """Finish background cards within ``close_timeout`` seconds, persist the index, stop. Safe to call twice."""
+        """Finish background work within ``close_timeout`` seconds, persist the index, stop. Safe to call twice.
+
+        Work that is not done by then stays pending: the next ReMe that starts on this vault does it.
+        """
         if self._closed:
             return
         if self._watcher is not None:
             await asyncio.to_thread(self._watcher.stop)
         if self._recorder is not None:
             await self._recorder.flush()
-        await self.await_summary_tasks(self.config.close_timeout)
-        waiting = self._tasks_here()
-        for task in waiting:
-            task.cancel()
-        if waiting:
-            await asyncio.gather(*waiting, return_exceptions=True)
+        await self._end_background()
         if self._vault is not None:
             await let_expire(self._vault, self._memories, self.config.retention_days)
         if self._index is not None:

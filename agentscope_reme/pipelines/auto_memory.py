@@ -18,7 +18,17 @@ from ..vault.files import finish
 from ..vault.frontmatter import ParsedNote, parse, text_of
 from ..vault.layout import daily_page
 from .agent import PlanError, Planner
-from .conversation import Heard, heard_in, heard_on, identity_of, journalled, latest_day, plain_messages, source_of
+from .conversation import (
+    Heard,
+    heard_in,
+    heard_on,
+    identity_of,
+    journalled,
+    latest_day,
+    messages_in,
+    plain_messages,
+    source_of,
+)
 from .evidence import language_of
 from .extractive_card import GENERATOR as EXTRACTIVE
 from .extractive_card import extractive_card, write_extractive, write_extractive_card
@@ -40,7 +50,7 @@ SMALLEST_PIECE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One conversation on its way into the card of a day."""
+    """One conversation on its way into the card of a day; ``given`` are its messages as the journal has them."""
 
     vault: "Vault"
     given: list[dict[str, Any]]
@@ -85,12 +95,36 @@ async def auto_memory(
         given = plain_messages(messages)
         if not given:
             return Response(True, "There are no messages.", {"n_messages": 0, "created": False, "modified": False})
-        day = day_of(vault, date) if date else latest_day(given, vault.now())
-        run = _Run(vault, given, session_id or identity_of(given), day, language, memory_hint)
-        await finish(journalled, vault, run.session_id, given)
-        return await _remember(run, planner)
+        date = day_of(vault, date) if date else ""
+        identity = session_id or identity_of(given)
+        await finish(journalled, vault, identity, given)
     except (ReMeError, ValueError) as error:
-        return Response(False, str(error), {"created": False, "modified": False, "error": str(error)})
+        return _failure(error)
+    ids = [message["id"] for message in given]
+    return await remember(vault, identity, ids, planner=planner, date=date, memory_hint=memory_hint, language=language)
+
+
+async def remember(
+    vault: "Vault",
+    session_id: str,
+    ids: Sequence[str],
+    *,
+    planner: Planner | None,
+    date: str = "",
+    memory_hint: str = "",
+    language: "Language" = "auto",
+) -> Response:
+    """:func:`auto_memory` for messages that are in the journal of a session, by their ids."""
+    try:
+        given = await asyncio.to_thread(messages_in, vault, session_id, ids)
+        day = day_of(vault, date) if date else latest_day(given, vault.now())
+        return await _remember(_Run(vault, given, session_id, day, language, memory_hint), planner)
+    except (ReMeError, ValueError) as error:
+        return _failure(error)
+
+
+def _failure(error: Exception) -> Response:
+    return Response(False, str(error), {"created": False, "modified": False, "error": str(error)})
 
 
 async def _remember(run: _Run, planner: Planner | None) -> Response:
@@ -132,7 +166,7 @@ def _card(run: _Run) -> tuple[ParsedNote | None, str | None]:
 def _unheard(run: _Run, present: ParsedNote | None, by_model: bool) -> list[Heard]:
     """What no model has read: of the messages given, and of the day where its card was made without one."""
     now = run.vault.now()
-    found = {one.seq: one for one in heard_in(run.vault, run.session_id, [one["id"] for one in run.given], now)}
+    found = {one.seq: one for one in heard_in(run.given, now)}
     extractive = present is not None and text_of(present.front.data.get("generator")).startswith("extractive@")
     if by_model and extractive:
         found |= {one.seq: one for one in heard_on(run.vault, run.session_id, run.day, now)}

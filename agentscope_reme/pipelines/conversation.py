@@ -15,9 +15,6 @@ from .evidence import TIME_FIELDS, Said, is_injected, said_in
 if TYPE_CHECKING:
     from ..vault import JournalLine, Vault
 
-TAIL = 64
-"""Lines of a journal that are read beyond those looked for, before all of it is read."""
-
 
 @dataclass(frozen=True, slots=True)
 class Heard:
@@ -69,13 +66,23 @@ def journalled(vault: "Vault", session_id: str, messages: Sequence[Mapping[str, 
 
     What was injected and what only the system says (its prompt) is no part of the conversation.
     """
-    records = [
-        JournalRecord({key: value for key, value in message.items() if key != "marks"})
+    part = [
+        message
         for message in messages
         if not is_injected(message) and (message.get("role") != "system" or _has_result(message))
     ]
-    if records:
-        vault.journal(session_id).append(records)
+    if not part:
+        return
+    journal = vault.journal(session_id)
+    # Messages read from a journal hold pointers, which must not be taken for what somebody wrote.
+    known = {line.id: line.msg.get("content") for line in journal.find([str(message["id"]) for message in part])}
+    fresh = [message for message in part if message["id"] not in known or known[message["id"]] != message["content"]]
+    journal.append([JournalRecord({key: value for key, value in one.items() if key != "marks"}) for one in fresh])
+
+
+def messages_in(vault: "Vault", session_id: str, ids: Iterable[str]) -> list[dict[str, Any]]:
+    """The messages with these ids as the journal has them, in its order, with ``marks`` and their place (``seq``)."""
+    return [_message_of(line) for line in vault.journal(session_id).find(ids)]
 
 
 def latest_day(messages: Sequence[Mapping[str, Any]], now: datetime) -> str:
@@ -84,34 +91,27 @@ def latest_day(messages: Sequence[Mapping[str, Any]], now: datetime) -> str:
     return max(days) if days else today(now)
 
 
-def heard_in(vault: "Vault", session_id: str, ids: Iterable[str], now: datetime) -> list[Heard]:
-    """What was said in the messages with these ids, as the journal has them, in its order."""
-    wanted = set(ids)
-    journal = vault.journal(session_id)
-    lines = journal.tail(len(wanted) + TAIL)
-    if not wanted <= {line.id for line in lines}:
-        lines = journal.read()
-    newest = {line.id: line for line in lines if line.id in wanted}
-    return [heard for line in newest.values() if (heard := _heard(line, now)) is not None]
+def heard_in(messages: Iterable[Mapping[str, Any]], now: datetime) -> list[Heard]:
+    """What was said in messages of a journal."""
+    return [
+        Heard(said, str(message["id"]), message["seq"])
+        for message in messages
+        if (said := said_in(message, now)) is not None
+    ]
 
 
 def heard_on(vault: "Vault", session_id: str, day: str, now: datetime) -> list[Heard]:
     """What was said on a day (``YYYY-MM-DD``), as far as the journal says when; of changed messages the newest."""
-    newest: dict[str, Heard] = {}
+    newest = {}
     for line in vault.journal(session_id).lines():
-        heard = _heard(line, now)
-        if heard is not None and heard.said.day == day:
-            newest[line.id] = heard
+        said = said_in(_message_of(line), now)
+        if said is not None and said.day == day:
+            newest[line.id] = Heard(said, line.id, line.seq)
     return list(newest.values())
 
 
-def _heard(line: "JournalLine", now: datetime) -> Heard | None:
-    said = said_in(_message_of(line), now)
-    return None if said is None else Heard(said, line.id, line.seq)
-
-
 def _message_of(line: "JournalLine") -> dict[str, Any]:
-    return {**line.msg, "marks": list(line.marks)}
+    return {**line.msg, "id": line.id, "marks": list(line.marks), "seq": line.seq}
 
 
 def _time_field(message: Mapping[str, Any], key: str) -> Any:

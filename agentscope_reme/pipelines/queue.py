@@ -69,8 +69,12 @@ class Queue:
     def __init__(self, vault: "Vault", *, attempts: int = ATTEMPTS, delays: tuple[timedelta, ...] = DELAYS) -> None:
         self._vault = vault
         self._storage = vault.storage
-        self._attempts = attempts
+        self.attempts = attempts
         self._delays = delays
+
+    def now(self) -> datetime:
+        """The time by which tasks are due, aware."""
+        return self._vault.now()
 
     # --- what there is to do --------------------------------------------------------------------------------------
 
@@ -89,7 +93,7 @@ class Queue:
 
     def due(self) -> list[Task]:
         """The tasks that may be begun now, the oldest first."""
-        now = self._vault.now()
+        now = self.now()
         return [task for task in self.pending() if task.is_due(now)]
 
     def set_aside(self) -> list[Task]:
@@ -128,7 +132,7 @@ class Queue:
             task = self._task(task_id)
             if task is None:
                 return None
-            if task.attempts >= self._attempts:
+            if task.attempts >= self.attempts:
                 self._give_up(replace(task, error=task.error or "the process ended each time it was begun"))
                 return None
             task = replace(task, attempts=task.attempts + 1)
@@ -149,7 +153,7 @@ class Queue:
             if task is None:
                 return None
             task = replace(task, attempts=max(1, task.attempts), error=clean_text(error)[:1000])
-            if task.attempts >= self._attempts:
+            if task.attempts >= self.attempts:
                 return self._give_up(task)
             delay = self._delays[min(task.attempts, len(self._delays)) - 1] if self._delays else timedelta(0)
             later = (self._vault.now() + delay).isoformat(timespec="milliseconds")

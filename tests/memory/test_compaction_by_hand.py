@@ -135,26 +135,25 @@ async def test_summaries_in_the_background_are_of_the_messages_as_they_were(vaul
     assert (vault_dir / path).exists()
 
 
-async def test_closing_waits_for_summaries_and_then_cancels_them(vault_dir, monkeypatch):
+async def test_closing_waits_for_summaries_and_then_cancels_them(vault_dir):
     import asyncio
 
-    reme = reme_over(vault_dir, 8_000, close_timeout=0.05)
     started = asyncio.Event()
     ended = []
 
-    async def slow(messages, session_id):
+    async def slow(request):
         started.set()
         try:
             await asyncio.sleep(60)
         finally:
             ended.append(True)
 
-    monkeypatch.setattr(reme, "_write_card", slow)
+    reme = reme_over(vault_dir, 8_000, ScriptedModel(default=slow), close_timeout=0.05)
     reme.add_async_summary_task([user("x")])
     await started.wait()
     await reme.close()
     assert ended == [True], "cancelled and awaited"
-    assert not reme._tasks
+    assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
 
 
 def test_cards_are_written_in_one_event_loop_after_the_other(vault_dir):
