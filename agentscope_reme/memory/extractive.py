@@ -1,18 +1,21 @@
 """A checkpoint without a model: sentences of the conversation itself, sorted into the sections. Deterministic.
 
 It is used when no chat model is configured, and when the window would overflow while the model's checkpoints fail. It
-says in its first line that it is extractive, so that a model redoes it later.
+says in its first line that it is extractive, so that a model redoes it later. A day stands before the first line of a
+section that was said on it; the lines below are of the same day.
 """
 
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .blocks import calls_of, is_said_by_user, output_text, results_of, text_of
 from .checkpoint import EXTRACTIVE, NONE, SECTIONS, identifiers, parse_sections, render_sections
 from .envelope import without_envelope
 from .pacing import Pace
+from .statements import is_decision, is_firm, is_passing, section_of, sentences_of, weight_of
 from .transcript import shortened
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 LINE_CHARS = 240
 # Names without a sentence, the newest first; no cap leaves room for more.
 MOST_NAMES = 500
+# Sentences of one message of the agent that may be facts.
+MOST_OF_AGENT = 6
 ROUNDS = 3
 # A smaller part of the cap may stay unused.
 LEAST_SPARE = 0.04
@@ -30,37 +35,32 @@ _SHARES = {
     "Constraints": 0.16,
     "Key Decisions": 0.16,
     "Next Steps": 0.08,
-    "Progress": 0.22,
-    "Critical Context": 0.26,
+    "Progress": 0.16,
+    "Critical Context": 0.32,
 }
 _SPARE_FIRST = "Critical Context"
 # Of these both ends are worth most: what was asked and ruled at the start holds until it is taken back, and so does
-# what was ruled last. Of the others the newest lines are.
+# what was ruled last. Of these facts the firm ones are; and of all others the newest.
 _BOTH_ENDS = ("Goal", "Constraints")
+_BY_WEIGHT = ("Key Decisions", "Critical Context")
 
 _WORDS = {
     "en": {"go_on": "Go on from: ", "done": "Done: ", "blocked": "Blocked: "},
     "zh": {"go_on": "从这里继续：", "done": "已完成：", "blocked": "受阻："},
 }
-
-_SENTENCE = re.compile(r"[^\n。！？!?；;.]*(?:\.(?=\S)[^\n。！？!?；;.]*)*(?:[。！？!?；;.]+|\n|$)")
-_RULE = re.compile(
-    r"(?:^|[:,;]\s*|\b(?:please|you|we|and|but|then|so|must|should)\s+)(?:never|always|don'?t|do not)\b"
-    r"|\bmust(?: not)?\s+(?!have\b|be\b)|\bonly use\b|\brules?\b|\bprefer(?:s|red|ence|ences)?\b|\bmake sure\b"
-    r"|\bplease (?:use|answer|keep|write|call|stop)\b|^remember\b|\bremember (?:to|that)\b"
-    r"|不要|必须|务必|总是|一律|规则|禁止|不得|不能|偏好|更喜欢|请用|请记住|记住|记得|约定",
-    re.IGNORECASE,
-)
-_DECISION = re.compile(
-    r"\b(decid\w+|let'?s (?:go|use|take)|we(?:'ll| will) (?:go|use|take)|go(?:ing)? with|chose|choose|instead of"
-    r"|agreed|settled)\b"
-    r"|决定|就用|改用|改成|选择|选了|定了|确定|敲定|同意|改为",
-    re.IGNORECASE,
-)
-_FACT = re.compile(r"\d|[A-Z][a-z]+\s+[A-Z][a-z]+|\bmy\b|\bis called\b|我的|叫|名字|地址|电话|生日", re.UNICODE)
+_DATED = re.compile(r"- \((\d{4}-\d\d-\d\d)\) (.*)", re.DOTALL)
+_OF_AGENT = " (agent): "
 _TROUBLE = re.compile(
     r"\b(error|exception|failed|failure|traceback|denied|timed? out)\b|失败|错误|异常|超时", re.IGNORECASE
 )
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a section, without the day on which it was said."""
+
+    text: str
+    day: str = ""
 
 
 async def extractive_checkpoint(
@@ -83,15 +83,18 @@ async def extractive_checkpoint(
     lines = await asyncio.to_thread(_sorted_lines, messages, previous, _WORDS[language if language == "zh" else "en"])
     count = _once(count)
     left = float(cap - await count(render_sections({})) - await count(EXTRACTIVE) - 8)
-    chosen: dict[str, list[str]] = {}
+    chosen: dict[str, list[Line]] = {}
     spare = 0.0
     for name, share in _SHARES.items():
+        if name == _SPARE_FIRST:  # the last of them
+            asked = {line.text for line in chosen["Goal"]}
+            lines[name] = [line for line in lines[name] if line.text not in asked]
         chosen[name], used = await _fitting(name, lines[name], left * share, count)
         spare += left * share - used
     for _ in range(ROUNDS):
         for name in (_SPARE_FIRST, *(name for name in _SHARES if name != _SPARE_FIRST)):
             if len(chosen[name]) < len(lines[name]):
-                had = sum([await count(line) + 1 for line in chosen[name]])
+                had = sum([await count(line.text) + 1 for line in chosen[name]])
                 chosen[name], used = await _fitting(name, lines[name], had + spare, count)
                 spare += had - used
         # The sum over lines is more than the whole; what that leaves is used as well.
@@ -99,11 +102,12 @@ async def extractive_checkpoint(
         if spare < cap * LEAST_SPARE:
             break
     text = _rendered(chosen)
-    while await count(text) > cap:  # and with some counters it is less
-        longest = max(SECTIONS, key=lambda name: sum(map(len, chosen[name])))
+    while await count(text) > cap:  # and with some counters, and with days, it is less
+        longest = max(SECTIONS, key=lambda name: sum(len(line.text) for line in chosen[name]))
         if not chosen[longest]:
             break
-        chosen[longest].pop(len(chosen[longest]) // 2 if longest in _BOTH_ENDS else 0)
+        kept = chosen[longest]
+        kept.pop(list(_by_worth(longest, kept))[-1])
         text = _rendered(chosen)
     return text
 
@@ -122,58 +126,80 @@ def _once(count: Callable[[str], Awaitable[int]]) -> Callable[[str], Awaitable[i
     return counted
 
 
-def _rendered(chosen: Mapping[str, Sequence[str]]) -> str:
-    return f"{EXTRACTIVE}\n{render_sections({name: chr(10).join(lines) for name, lines in chosen.items()})}"
+def _rendered(chosen: Mapping[str, Sequence[Line]]) -> str:
+    return f"{EXTRACTIVE}\n{render_sections({name: chr(10).join(_dated(lines)) for name, lines in chosen.items()})}"
 
 
-def _sorted_lines(messages: Sequence["Msg"], previous: str, words: Mapping[str, str]) -> dict[str, list[str]]:
+def _dated(lines: Sequence[Line]) -> Iterator[str]:
+    """The lines with their days, each day once."""
+    day = ""
+    for line in lines:
+        if line.day and line.day != day:
+            yield f"- ({line.day}) {line.text.removeprefix('- ')}"
+        else:
+            yield line.text
+        day = line.day or day
+
+
+def _sorted_lines(messages: Sequence["Msg"], previous: str, words: Mapping[str, str]) -> dict[str, list[Line]]:
     """The lines of the previous checkpoint and of the messages, by section, each once."""
     before = _lines_before(without_envelope(previous))
-    found: dict[str, list[str]] = {name: [] for name in SECTIONS}
+    found: dict[str, list[Line]] = {name: [] for name in SECTIONS}
     said = [message for message in messages if is_said_by_user(message)]
-    for position, message in enumerate(said):
-        day = str(message.timestamp or "")[:10]
-        sentences = list(sentences_of(text_of(message)))
-        if sentences and (position == 0 or position == len(said) - 1):
-            found["Goal"].append(_line(_request(sentences), day))
-        for sentence in sentences:
-            name = _section_of(sentence)
-            if name:
-                found[name].append(_line(sentence, day, message.name))
-    last = list(sentences_of(text_of(said[-1]))) if said else []
+    first, newest = (said[0], said[-1]) if said else (None, None)
+    for message in messages:
+        if message.role == "assistant":
+            for name, line in _told_by_agent(message):
+                found[name].append(line)
+        elif is_said_by_user(message):
+            sentences = list(sentences_of(text_of(message)))
+            if sentences and (message is first or message is newest):
+                found["Goal"].append(_line(_request(sentences), message))
+            for sentence in sentences:
+                section = section_of(sentence)
+                if section:
+                    found[section].append(_line(sentence, message, message.name))
+    last = list(sentences_of(text_of(newest))) if newest is not None else []
     if last:
-        found["Next Steps"].append(_line(f"{words['go_on']}{_request(last)}", ""))
+        found["Next Steps"].append(Line(f"- {words['go_on']}{shortened(_request(last), LINE_CHARS)}"))
         # Where to go on is one place: the newest.
-        before["Next Steps"] = [line for line in before.get("Next Steps", []) if not line.startswith(_GO_ON)]
-    found["Progress"] = list(_progress(messages, words))
-    told = "\n".join(line for found_lines in found.values() for line in found_lines)
-    names = identifiers(text_of(message) for message in reversed(said))[:MOST_NAMES]
-    bare = [f"- {shortened(name, LINE_CHARS)}" for name in reversed(names) if name not in told]
-    found["Critical Context"] = bare + found["Critical Context"]
+        before["Next Steps"] = [line for line in before.get("Next Steps", []) if not line.text.startswith(_GO_ON)]
+    found["Progress"] = [Line(text) for text in _progress(messages, words)]
+    found["Critical Context"] = _bare_names(said, found) + found["Critical Context"]
     return {name: _unique([*before.get(name, []), *found[name]]) for name in SECTIONS}
+
+
+def _bare_names(said: Sequence["Msg"], found: Mapping[str, Sequence[Line]]) -> list[Line]:
+    """Names that users said in sentences of which no line is made, in order; of too many the newest."""
+    told = "\n".join(line.text for lines in found.values() for line in lines)
+    days: dict[str, str] = {}
+    for message in reversed(said):
+        for name in identifiers([text_of(message)]):
+            days.setdefault(name, _day(message))
+        if len(days) >= MOST_NAMES:
+            break
+    bare = [Line(f"- {shortened(name, LINE_CHARS)}", day) for name, day in days.items() if name not in told]
+    return bare[::-1]
+
+
+def _told_by_agent(message: "Msg") -> Iterator[tuple[str, Line]]:
+    """The few firm sentences of an agent's message: what it found out, and what it decided."""
+    kept = 0
+    for sentence in sentences_of(text_of(message)):
+        section = "Key Decisions" if is_decision(sentence) else "Critical Context" if is_firm(sentence) else None
+        if section and not is_passing(sentence):
+            yield (
+                section,
+                Line(f"- {_one_line(message.name)}{_OF_AGENT}{shortened(sentence, LINE_CHARS)}", _day(message)),
+            )
+            kept += 1
+        if kept >= MOST_OF_AGENT:
+            return
 
 
 def _request(sentences: Sequence[str]) -> str:
     """The sentence that says most of what is wanted: of the first three the longest, which a greeting is not."""
     return max(sentences[:3], key=len)
-
-
-def sentences_of(text: str) -> Iterator[str]:
-    """Yield the sentences of a text, Chinese and English, without the empty ones."""
-    for match in _SENTENCE.finditer(text):
-        sentence = " ".join(match.group(0).split())
-        if len(sentence) > 1:
-            yield sentence
-
-
-def _section_of(sentence: str) -> str | None:
-    if _RULE.search(sentence):
-        return "Constraints"
-    if _DECISION.search(sentence):
-        return "Key Decisions"
-    if _FACT.search(sentence) and not sentence.endswith(("?", "？")):
-        return "Critical Context"
-    return None
 
 
 def _progress(messages: Sequence["Msg"], words: Mapping[str, str]) -> Iterator[str]:
@@ -184,14 +210,14 @@ def _progress(messages: Sequence["Msg"], words: Mapping[str, str]) -> Iterator[s
                 ", ".join(f"{key}={value}" for key, value in arguments.items()) if isinstance(arguments, dict) else ""
             )
             # On one line: an argument may hold headings, and they are not ours.
-            yield f"- {words['done']}{call.get('name')}({shortened(' '.join(shown.split()), 120)})"
+            yield f"- {words['done']}{call.get('name')}({shortened(_one_line(shown), 120)})"
         for result in results_of(message):
             trouble = _trouble(output_text(result.get("output")))
             if trouble:
-                yield f"- {words['blocked']}{result.get('name')}: {shortened(' '.join(trouble.split()), LINE_CHARS)}"
+                yield f"- {words['blocked']}{result.get('name')}: {shortened(_one_line(trouble), LINE_CHARS)}"
         if message.role == "assistant":
-            first = next(sentences_of(text_of(message)), None)
-            if first and len(first) > 12:
+            first = next((one for one in sentences_of(text_of(message)) if len(one) > 12 and not is_passing(one)), None)
+            if first:
                 yield f"- {words['done']}{message.name}: {shortened(first, 160)}"
 
 
@@ -204,13 +230,20 @@ def _trouble(output: str) -> str:
     return output[start : (output + "\n").index("\n", found.end())]
 
 
-def _line(sentence: str, day: str, speaker: str = "") -> str:
-    lead = f"({day}) " if day else ""
-    who = f"{' '.join(speaker.split())}: " if speaker and speaker != "user" else ""
-    return f"- {lead}{who}{shortened(sentence, LINE_CHARS)}"
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
-def _lines_before(previous: str) -> dict[str, list[str]]:
+def _day(message: "Msg") -> str:
+    return str(message.timestamp or "")[:10]
+
+
+def _line(sentence: str, message: "Msg", speaker: str = "") -> Line:
+    who = f"{_one_line(speaker)}: " if speaker and speaker != "user" else ""
+    return Line(f"- {who}{shortened(sentence, LINE_CHARS)}", _day(message))
+
+
+def _lines_before(previous: str) -> dict[str, list[Line]]:
     """The lines of the checkpoint so far, by section; a text without our sections is context as a whole."""
     sections = parse_sections(previous)
     if not sections:
@@ -218,32 +251,36 @@ def _lines_before(previous: str) -> dict[str, list[str]]:
     return {name: list(_old_lines(body)) for name, body in sections.items()}
 
 
-def _old_lines(body: str) -> Iterator[str]:
+def _old_lines(body: str) -> Iterator[Line]:
     """Lines as they are; one that is longer than any of ours, sentence by sentence."""
+    day = ""
     for line in body.split("\n"):
         plain = line.strip()
         if not plain or plain in (NONE, EXTRACTIVE):
             continue
+        if dated := _DATED.fullmatch(plain):
+            day, line = dated[1], f"- {dated[2]}"
         if len(plain) <= 2 * LINE_CHARS:
-            yield line
+            yield Line(line, day)
         else:
-            yield from (_line(sentence.removeprefix("- "), "") for sentence in sentences_of(plain))
+            for sentence in sentences_of(line.strip()):
+                yield Line(f"- {shortened(sentence.removeprefix('- '), LINE_CHARS)}", day)
 
 
 _GO_ON = tuple(f"- {words['go_on']}" for words in _WORDS.values())
 
 
-def _unique(lines: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(lines))
+def _unique(lines: Iterable[Line]) -> list[Line]:
+    return list({line.text: line for line in reversed(list(lines))}.values())[::-1]
 
 
 async def _fitting(
-    name: str, lines: list[str], budget: float, count: Callable[[str], Awaitable[int]]
-) -> tuple[list[str], float]:
+    name: str, lines: list[Line], budget: float, count: Callable[[str], Awaitable[int]]
+) -> tuple[list[Line], float]:
     """Choose lines of a section within the budget, the worthiest first, and return them in their order."""
     chosen, used, refused = [], 0.0, 0
-    for i in _by_worth(len(lines), both_ends=name in _BOTH_ENDS):
-        cost = await count(lines[i]) + 1
+    for i in _by_worth(name, lines):
+        cost = await count(lines[i].text) + 1
         if used + cost > budget:
             refused += 1
             if refused >= 8:  # a few shorter lines may still fit; the rest will not
@@ -254,12 +291,16 @@ async def _fitting(
     return [lines[i] for i in sorted(chosen)], used
 
 
-def _by_worth(count: int, *, both_ends: bool) -> Iterator[int]:
-    newest = range(count - 1, -1, -1)
-    if not both_ends:
-        yield from newest
-        return
-    for i in range((count + 1) // 2):
-        yield i
-        if count - 1 - i > i:
-            yield count - 1 - i
+def _by_worth(name: str, lines: Sequence[Line]) -> Iterable[int]:
+    newest = range(len(lines) - 1, -1, -1)
+    if name in _BOTH_ENDS:
+        return [i for pair in zip(range(len(lines)), newest, strict=True) for i in dict.fromkeys(pair)][: len(lines)]
+    if name in _BY_WEIGHT:
+        return sorted(newest, key=lambda i: -_weight(lines[i].text))  # equal ones stay in order, the newest first
+    return newest
+
+
+def _weight(text: str) -> int:
+    """What people said weighs more than what the agent did."""
+    _, of_agent, told = text.partition(_OF_AGENT)
+    return weight_of(told) - 1 if of_agent else weight_of(text.removeprefix("- "))

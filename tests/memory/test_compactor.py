@@ -327,7 +327,8 @@ async def test_what_the_sections_leave_over_goes_to_the_facts():
     assert await count(text) <= 2_000
     assert await count(text) >= 1_900, "nothing of the cap is left unused while there are facts"
     assert await count(body) >= 1_300
-    assert str(1000 + 199 * 37) in body, "the newest first"
+    assert str(1000 + 198 * 37) in body, "the newest first"
+    assert text.count(str(1000 + 199 * 37)) == 2, "what is asked for is the goal, and where to go on; not a third time"
 
 
 @given(
