@@ -1,5 +1,6 @@
 """Finding: search, nodes, walks along links, and building the index anew."""
 
+import asyncio
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ..models import IndexReport, NodeHit, SearchResult, Traversal
@@ -58,11 +59,16 @@ async def reindex(reme: "ReMe") -> IndexReport:
 
 
 async def doctor(reme: "ReMe") -> Diagnosis:
-    """Compare the index with one built from the files; name files that cannot be read and links that lead nowhere.
+    """Compare the index with one built from the files, and name what somebody should look at.
 
+    That is files that cannot be read, links that lead nowhere, and conflict copies of sync programs, which are not
+    indexed.
     Changes nothing. Takes as long as `reindex`, which is also what repairs a difference.
     """
+    from ..vault.listing import conflict_copies
+
     differences = await reme.index.verify()
     loose = await reme.index.loose_links()
+    conflicts = await asyncio.to_thread(conflict_copies, reme.vault.storage)
     status = reme.index.status()
-    return Diagnosis(status["files"], differences, status["failed"], loose)
+    return Diagnosis(status["files"], differences, status["failed"], loose, conflicts)

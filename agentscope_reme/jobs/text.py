@@ -248,8 +248,10 @@ def _report(report: IndexReport) -> Shown:
 
 def _diagnosis(found: Diagnosis) -> Shown:
     verdict = "is what the files give" if found.sound else "differs from the files; reindex builds it anew"
-    failed = "\n".join([*(f"not read: {path}: {reason}" for path, reason in found.failed), *map(_loose, found.loose)])
-    return Shown("\n".join([f"The index of {found.files} files {verdict}.", *found.differences]), failed)
+    copies = [f"conflict copy, not indexed: {path}" for path in found.conflicts]
+    failed = [f"not read: {path}: {reason}" for path, reason in found.failed]
+    remarks = "\n".join([*failed, *map(_loose, found.loose), *copies])
+    return Shown("\n".join([f"The index of {found.files} files {verdict}.", *found.differences]), remarks)
 
 
 def _status(status: Status) -> str:

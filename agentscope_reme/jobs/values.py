@@ -36,14 +36,15 @@ class Health:
 class Diagnosis:
     """What ``doctor`` found. ``differences``: where the index is not what the files give, a sentence each.
 
-    ``failed`` are files that are not, or not wholly, in the index, with the reason, and ``loose`` links that lead to no
-    note; both are no fault of the index.
+    No fault of the index are: ``failed``, files that are not, or not wholly, in it, with the reason; ``loose``, links
+    that lead to no note; ``conflicts``, copies that sync programs have set aside.
     """
 
     files: int
     differences: tuple[str, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     loose: tuple[LooseLink, ...] = ()
+    conflicts: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:

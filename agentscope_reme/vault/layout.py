@@ -60,6 +60,16 @@ _LEFTOVERS = (
     "desktop.ini",
 )
 _LEFTOVER = re.compile("|".join(translate(pattern) for pattern in _LEFTOVERS))
+# What sync programs and merge tools call the losing version of a file: Syncthing (above), Dropbox, Nextcloud, Obsidian,
+# Seafile, pCloud, Unison, Synology, OneDrive with Windows' own names of computers, git.
+_CONFLICT = re.compile(
+    r"\([^()]*\bconflicted copy\b[^()]*\)|\(case conflict\b[^()]*\)|[(\[]conflicted[)\]]|\(sfconflict [^()]*\)"
+    r"|\(conflict on [^()]*\)|_conflict-\d{8}-\d{6}|_\w{3}-\d{2}-\d{6}-\d{4}_(?:case)?conflict"
+    r"|[(（][^()（）]*[冲衝]突的?(?:副本|文件|檔案)[^()（）]*[)）]"
+    r"|_(?-i:BACKUP|BASE|LOCAL|REMOTE)_\d+\.[^.]+$|-(?-i:DESKTOP|LAPTOP)-(?=[A-Z]*\d)[A-Z0-9]{7,8}(?:-\d+)?\.[^.]+$",
+    re.IGNORECASE,
+)
+_CONFLICT_HINTS = ("onflict", "突", "TOP-", "BACKUP_", "BASE_", "LOCAL_", "REMOTE_", "ONFLICT")
 _WINDOWS_DEVICE = re.compile(r"(?i:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)")
 # Some disks take names that differ in these characters alone for one (the HFS+ of older Macs).
 _IGNORABLE = re.compile("[\u200b-\u200f\u2060-\u206f\ufeff]")
@@ -150,12 +160,19 @@ def is_ignored(path: str, extra_globs: Iterable[str] = ()) -> bool:
     """
     parts = path.split("/")
     for part in parts if path.isascii() else _IGNORABLE.sub("", path).split("/"):
-        if part.startswith(".") or part in _TOOL_FOLDERS or _LEFTOVER.match(part):
+        if part.startswith(".") or part in _TOOL_FOLDERS or _LEFTOVER.match(part) or is_conflict_copy(part):
             return True
     return any(
         fnmatchcase(path, pattern) or any(fnmatchcase(part, pattern.rstrip("/")) for part in parts)
         for pattern in extra_globs
     )
+
+
+def is_conflict_copy(name: str) -> bool:
+    """Whether a file name is one that sync programs give to the version of a file that lost."""
+    if not any(hint in name for hint in _CONFLICT_HINTS):
+        return False
+    return ".sync-conflict-" in name or _CONFLICT.search(name) is not None
 
 
 def is_nameable(path: str) -> bool:

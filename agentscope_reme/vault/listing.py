@@ -10,7 +10,7 @@ from typing import Literal
 
 from ..errors import NoteError, NoteNotFound
 from .encoding import kind_of
-from .layout import UNINDEXED, is_ignored, is_nameable, iter_files
+from .layout import UNINDEXED, is_conflict_copy, is_ignored, is_nameable, iter_files
 from .paths import locate, parse_path
 from .refusals import refusal
 from .storage import VERSION_LENGTH, Storage
@@ -92,6 +92,16 @@ def list_folder(
     elif sort_by == "size":
         found.sort(key=lambda entry: entry.size, reverse=True)
     return NoteList(shown, tuple(found[: max(0, limit)]), len(found))
+
+
+def conflict_copies(storage: Storage) -> tuple[str, ...]:
+    """The files that sync programs have set aside: neither indexed nor listed, so somebody has to look at them."""
+    found = (path.rpartition("/") for path, _ in iter_files(storage.root, hidden=True))
+    return tuple(
+        folder + slash + name
+        for folder, slash, name in found
+        if is_conflict_copy(name) and not name.startswith(".") and not (folder and is_ignored(folder))
+    )
 
 
 def _look(storage: Storage, path: str) -> tuple[str, os.stat_result, str]:

@@ -97,12 +97,13 @@ def test_a_diagnosis_names_links_that_lead_nowhere_without_calling_the_index_uns
         LooseLink("a.md", 4, "ghost.md", "unresolved"),
         LooseLink("a.md", 5, "../x.md", "outside"),
     )
-    found = Diagnosis(3, loose=loose)
+    found = Diagnosis(3, loose=loose, conflicts=("b (conflicted copy).md",))
     assert found.sound
     remark = as_text(found).remark
     assert "a.md:3 to same: may be any of x/same.md, y/same.md" in remark
     assert "a.md:4 to ghost.md: there is no such note" in remark
     assert "a.md:5 to ../x.md: lies outside the vault" in remark
+    assert "conflict copy, not indexed: b (conflicted copy).md" in remark
 
 
 def test_health_is_one_line_and_its_problems_are_sentences() -> None:
