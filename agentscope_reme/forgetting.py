@@ -17,7 +17,9 @@ _SAVED_STATES = (
     "they are saved without it or deleted"
 )
 _COPIES = "copies of the vault (version control, sync services, backups), and other notes that say the same"
-_OTHER_PROCESS = "the stored index: another process holds it, and drops the note the next time it looks at the files"
+_OTHER_PROCESS = (
+    "the stored index and vectors: another process holds them, and drops the note the next time it looks at the files"
+)
 _OLD_STORES = ("reme_metadata", "file_store", "vector_store")
 
 
@@ -57,11 +59,12 @@ class Forgetting:
         shown = self._shown_results()
         traces = await asyncio.to_thread(traces_of, self.vault, path, self._day_of_line, shown)
         indexed = await self._indexed(traces)
+        vectors = await self.index.vectors_of(traces.files, traces.lines)
         if dry_run:
-            return self._receipt(traces, indexed, unlink=unlink, dry_run=True)
+            return self._receipt(traces, indexed, vectors, unlink=unlink, dry_run=True)
         traces = await finish(forget, self.vault, path, self._day_of_line, shown, unlink_others=unlink)
         stored = await self._forget_in_index()
-        return self._receipt(traces, indexed, unlink=unlink, stored=stored)
+        return self._receipt(traces, indexed, vectors, unlink=unlink, stored=stored)
 
     def _shown_results(self) -> set[str]:
         from .memory.kept_results import shown_results
@@ -93,15 +96,23 @@ class Forgetting:
 
         await self.index.sync()
         stored = await self.index.persist()
+        free = await self.index.forget_vectors()
         if self.index.status()["writer"]:
             if not stored:  # the disk refused: then what lies there is deleted, and written again when it can be
                 await self.index.reindex()
             await asyncio.to_thread(self.vault.storage.remove, f"{FOLDER}/index.damaged")
-            return True
-        return not (self.vault.root / INDEX).exists()
+            return free
+        return free and not (self.vault.root / INDEX).exists()
 
     def _receipt(
-        self, traces: "Traces", indexed: tuple[str, ...], *, unlink: bool, dry_run: bool = False, stored: bool = True
+        self,
+        traces: "Traces",
+        indexed: tuple[str, ...],
+        vectors: int,
+        *,
+        unlink: bool,
+        dry_run: bool = False,
+        stored: bool = True,
     ) -> ForgetReceipt:
         journals = [(path, len(numbers)) for path, numbers in traces.lines.items()]
         return ForgetReceipt(
@@ -113,6 +124,7 @@ class Forgetting:
             history_entries=len(traces.purge.entries),
             history_files=traces.purge.files,
             indexed=indexed,
+            vectors=vectors,
             links=tuple(traces.links),
             unlinked=unlink,
             failed=tuple(traces.failed),

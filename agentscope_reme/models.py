@@ -86,7 +86,8 @@ class ForgetReceipt:
 
     ``files`` are the notes and other files at ``path``. ``journal_lines`` is how many lines went, by journal;
     ``results`` are offloaded files; ``history_entries`` counts entries of the change log, ``history_files`` are kept
-    contents and places in the trash; ``indexed`` are files that the index knew. ``links`` are those of other notes:
+    contents and places in the trash; ``indexed`` are files that the index knew, ``vectors`` is how many vectors were of
+    their texts alone. ``links`` are those of other notes:
     they lead nowhere now, or are plain text when ``unlinked`` (``failed``: notes that could not be changed). ``kept``
     is what stays because something else needs it, with the reason; ``unreachable`` are sentences about what may still
     hold it.
@@ -100,6 +101,7 @@ class ForgetReceipt:
     history_entries: int = 0
     history_files: tuple[str, ...] = ()
     indexed: tuple[str, ...] = ()
+    vectors: int = 0
     links: tuple[FileLink, ...] = ()
     unlinked: bool = False
     failed: tuple[tuple[str, str], ...] = ()

@@ -8,24 +8,24 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StateError
-from ..models import IndexReport, NodeHit, SearchResult, VectorReport
+from ..models import IndexReport, NodeHit, SearchResult
 from .freshness import Freshness, result_of
 from .links import LinkQuestions
+from .vectors_questions import VectorQuestions
 
 if TYPE_CHECKING:
     from ..config import ReMeConfig
     from ..vault.notes import Vault
     from .boosts import Weights
-    from .embedding import Asked, EmbeddingModel
+    from .embedding import EmbeddingModel
     from .graph import LinkGraph
     from .opened import Opened
     from .retrieval import Request
     from .sync import Sync
-    from .vectors import VectorArm
     from .watch import Watcher
 
 
-class Index(LinkQuestions):
+class Index(LinkQuestions, VectorQuestions):
     """Search over a vault. Making one touches nothing on disk and imports nothing heavy; the first search opens it."""
 
     def __init__(
@@ -100,15 +100,6 @@ class Index(LinkQuestions):
             self._vectors.upkeep.start()
         return report
 
-    async def embed(self) -> VectorReport | None:
-        """Look at every file and wait until each text has its vector; None without an embedding model.
-
-        Raises ConfigError when the model's vectors have another length than its ``dimensions``. A model that does not
-        work is no error here: the report says so.
-        """
-        await self.sync()
-        return await self._vectors.complete() if self._vectors is not None else None
-
     def follow(self, watcher: "Watcher") -> None:
         """Have a watcher say which files change; while it is live, a search looks at no others."""
         self._freshness.follow(watcher)
@@ -182,11 +173,6 @@ class Index(LinkQuestions):
             out["vectors"] = self._vectors.status()
         return out
 
-    def _arm(self, model: "EmbeddingModel") -> "VectorArm":
-        from .vectors import VectorArm
-
-        return VectorArm(self.vault, self.config, model, lambda: self._open, lambda: self._freshness.scanned >= 0)
-
     # --- opening and closing --------------------------------------------------------------------------------------
 
     def _must_be_open(self) -> None:
@@ -250,14 +236,6 @@ class Index(LinkQuestions):
         return opened.save(True)
 
     # --- searching ------------------------------------------------------------------------------------------------
-
-    async def _asked(self, query: str) -> "Asked | None":
-        """The question's vector, where there is a second arm."""
-        if self._vectors is None:
-            return None
-        # Vectors of what has just been written are waited for, which needs it to be known.
-        await asyncio.to_thread(self._freshness.read_changed, self.config.search_wait)
-        return await self._vectors.ask(query)
 
     def _find(self, request: "Request", behind: str) -> SearchResult:
         opened = self._opened()

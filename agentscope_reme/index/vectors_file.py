@@ -18,7 +18,7 @@ from .snapshot import FOLDER
 
 if TYPE_CHECKING:
     from ..vault.storage import Storage
-    from .vectors_table import Precision, VectorTable
+    from .vectors_table import Keys, Precision, VectorTable
 
 log = logging.getLogger(__name__)
 
@@ -93,26 +93,73 @@ def discard(storage: "Storage") -> bool:
     return True
 
 
-def _unpacked(packed: bytes, model: str, dimensions: int, precision: "Precision") -> Found:
-    import numpy as np
-    import zstandard
+def anything(root: Path) -> bool:
+    """Whether vectors lie there, readable or not."""
+    return (root / VECTORS).exists() or (root / DAMAGED).exists()
 
+
+def any_model(root: Path) -> "tuple[str, VectorTable] | None":
+    """The model and the vectors that lie there, whoever made them; None when there are none that can be read."""
     from .vectors_table import VectorTable
 
-    data = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
-    end = data.index(b"\n") + 1
-    header: dict[str, Any] = json.loads(data[:end])
+    try:
+        header, body = _opened((root / VECTORS).read_bytes())
+        return header["model"], VectorTable.load(*_arrays(body), header["precision"])
+    except FileNotFoundError:
+        return None
+    except Exception as error:
+        log.warning("the stored vectors of %s cannot be read: %s", root, error)
+        return None
+
+
+def forget(storage: "Storage", keys: "Keys") -> bool:
+    """Leave no vector on disk whose key is not among these, whoever made it; whether that was possible.
+
+    What cannot be read or written is deleted.
+    """
+    stored = any_model(storage.root)
+    if stored is None:
+        return discard(storage)
+    model, table = stored
+    try:
+        if table.keep(keys):
+            save(storage, table, model)
+        storage.remove(DAMAGED)
+    except (ReMeError, OSError):
+        return discard(storage)
+    return True
+
+
+def _unpacked(packed: bytes, model: str, dimensions: int, precision: "Precision") -> Found:
+    from .vectors_table import VectorTable
+
+    header, body = _opened(packed)
     if header["format"] != FORMAT or header["version"] != VERSION:
         return Found(None, f"has format {header['format']!r}, version {header['version']!r}")
-    if hashlib.sha256(data[end:]).hexdigest() != header["sha256"]:
+    if hashlib.sha256(body).hexdigest() != header["sha256"]:
         return Found(None, "does not have the checksum it should have")
     if (header["model"], header["dimensions"]) != (model, dimensions):
         return Found(None, other=f"{header['model']} ({header['dimensions']} dimensions)")
     if header["precision"] != precision:
         return Found(None, other=f"{model} as {header['precision']}")
-    body = io.BytesIO(data[end:])
-    keys, scales, numbers = (np.lib.format.read_array(body, allow_pickle=False) for _ in range(3))
-    table = VectorTable.load(keys, scales, numbers, precision)
+    table = VectorTable.load(*_arrays(body), precision)
     if table.dimensions != dimensions:
         raise ValueError("the vectors have another number of dimensions than their header says")
     return Found(table)
+
+
+def _opened(packed: bytes) -> tuple[dict[str, Any], bytes]:
+    """The header and the arrays' bytes."""
+    import zstandard
+
+    data = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
+    end = data.index(b"\n") + 1
+    return json.loads(data[:end]), data[end:]
+
+
+def _arrays(body: bytes) -> "tuple[Any, Any, Any]":
+    import numpy as np
+
+    source = io.BytesIO(body)
+    keys, scales, numbers = (np.lib.format.read_array(source, allow_pickle=False) for _ in range(3))
+    return keys, scales, numbers

@@ -1,6 +1,6 @@
 """Which texts of a corpus are to have vectors, and the texts themselves, read from the files when they are embedded."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,10 +33,14 @@ def keys_of(corpus: "Corpus") -> Keys:
     return keys[keys != NO_TEXT]
 
 
-def keys_only_in(corpus: "Corpus", paths: Sequence[str]) -> Keys:
-    """Keys of texts that stand in these files and in no others."""
-    column, alive = corpus.column("text"), corpus.units.alive.copy()
-    slots = [corpus.files[path].slots for path in paths if path in corpus.files]
+def keys_only_in(corpus: "Corpus", files: Iterable[str], lines: Mapping[str, Collection[int]]) -> Keys:
+    """Keys of texts that stand in these files, or in these lines of others, and nowhere else."""
+    column, first, alive = corpus.column("text"), corpus.column("first"), corpus.units.alive.copy()
+    slots = [corpus.files[path].slots for path in files if path in corpus.files]
+    for path, numbers in lines.items():
+        if path in corpus.files:
+            own = corpus.files[path].slots
+            slots.append(own[np.isin(first[own], list(numbers))])
     if not slots:
         return np.zeros(0, np.int64)
     inside = np.concatenate(slots)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from ..config import ReMeConfig
     from ..vault.notes import Vault
     from .opened import Opened
-    from .vectors_table import VectorTable
+    from .vectors_table import Numbers, VectorTable
     from .vectors_texts import Place
 
 log = logging.getLogger(__name__)
@@ -26,8 +27,8 @@ LOOK_SECONDS = 0.5
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 # New vectors after which they are stored while the work goes on, and the share of those that are there already.
 SAVE_AFTER, SAVE_SHARE = 256, 0.1
-# Vectors of texts that are gone are dropped in passing when there are more than so many, and a share of all.
-UNUSED_AFTER, UNUSED_SHARE = 256, 0.25
+# Seconds that vectors of texts that are gone are kept: text that is cut here and pasted there needs no new ones.
+GRACE_SECONDS = 60.0
 
 
 class VectorUpkeep:
@@ -56,6 +57,8 @@ class VectorUpkeep:
         self._end: list[Future[None]] = []  # who waits for all of them
         self._state: tuple[int, int] | None = None  # of the corpus that the table is in line with
         self._unsaved = 0
+        self._unused_since = 0.0  # monotonic time, 0 while every vector is used
+        self._adding = threading.Lock()
         self.table: VectorTable | None = None
         self.texts = self.without = self.embedded = 0
         self.refused: set[int] = set()
@@ -110,10 +113,12 @@ class VectorUpkeep:
         if opened is None:
             return 0
         table = self._loaded()
-        with opened.store.lock:
-            keys = keys_of(opened.store.corpus)
-        gone = table.keep(keys)
+        with self._adding:
+            with opened.store.lock:
+                keys = keys_of(opened.store.corpus)
+            gone = table.keep(keys)
         self._unsaved += gone
+        self._unused_since = 0.0
         return gone
 
     def save(self) -> bool:
@@ -190,6 +195,8 @@ class VectorUpkeep:
                 await self._rest(error, pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
             if not self._all():
+                if self._unused_since and time.monotonic() - self._unused_since > GRACE_SECONDS:
+                    await asyncio.to_thread(self.drop_and_save)
                 self._wanted.clear()
                 try:
                     async with asyncio.timeout(LOOK_SECONDS):
@@ -243,8 +250,6 @@ class VectorUpkeep:
         return places
 
     async def _embed(self, opened: "Opened", places: "list[Place]") -> None:
-        import numpy as np
-
         from .vectors_texts import TextReader
 
         table, size = self._loaded(), self._embedder.batch
@@ -257,19 +262,31 @@ class VectorUpkeep:
             good = {key: vector for key, vector in zip(texts, vectors, strict=True) if vector is not None}
             self.refused |= texts.keys() - good.keys()
             if good:
-                table.add(list(good), np.stack(list(good.values())))
+                await asyncio.to_thread(self._add, opened, good)
             self.embedded += len(good)
             self.without -= len(good)
-            self._unsaved += len(good)
             if self._unsaved >= max(SAVE_AFTER, SAVE_SHARE * table.count):
                 await asyncio.to_thread(self.save)
             # A question's turn: a model that holds this thread while it works would keep it waiting otherwise.
             await asyncio.sleep(0)
 
+    def _add(self, opened: "Opened", vectors: "dict[int, Numbers]") -> None:
+        """Take in vectors of texts that are still there: none that was forgotten meanwhile comes back."""
+        import numpy as np
+
+        from .vectors_texts import keys_of
+
+        with self._adding:
+            with opened.store.lock:
+                there = np.isin(np.array(list(vectors)), keys_of(opened.store.corpus)).tolist()
+            kept = {key: vector for (key, vector), is_there in zip(vectors.items(), there, strict=True) if is_there}
+            if kept:
+                self._loaded().add(list(kept), np.stack(list(kept.values())))
+                self._unsaved += len(kept)
+
     def _tidy(self) -> None:
-        table = self._loaded()
-        if self._scanned() and table.count - self.texts > max(UNUSED_AFTER, UNUSED_SHARE * table.count):
-            self.drop_unused()
+        unused = self._scanned() and self._loaded().count > self.texts - self.without
+        self._unused_since = (self._unused_since or time.monotonic()) if unused else 0.0
         if self._unsaved >= SAVE_AFTER:
             self.save()
 
