@@ -1,0 +1,126 @@
+"""Documents of every kind are read in passages that say where they stand."""
+
+import pytest
+
+from agentscope_reme.errors import NoteError
+from agentscope_reme.pipelines.resource_text import READ_BYTES, SUFFIXES, is_readable, read_resource
+from agentscope_reme.vault import Vault
+from tests.pipelines.documents import REPORT, docx_of, pdf_of, zip_bomb
+
+
+def reading(vault_dir, name, content):
+    data = content if isinstance(content, bytes) else content.encode("utf-8")
+    return read_resource(Vault(vault_dir), f"resource/{name}", data)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.md", REPORT, (3, 3, "Revenue rose")),
+        ("a.txt", "one\n\nthe lease ends\n", (3, 3, "the lease ends")),
+        ("a.json", '{"lease": {"ends": "2027-05-03"}}', (1, 1, "2027-05-03")),
+        ("a.jsonl", '{"a": 1}\n{"lease": "ends"}\n', (1, 2, "lease")),
+        ("a.csv", "name,age\nAnna,3\n", (1, 2, "Anna,3")),
+        ("a.tsv", "name\tage\nAnna\t3\n", (1, 2, "Anna")),
+        ("a.yaml", "lease:\n  ends: soon\n", (1, 2, "ends: soon")),
+        (
+            "a.html",
+            "<body><h1>Lease</h1>\n<p>It <b>ends</b> soon.</p><script>no()</script></body>",
+            (2, 2, "ends"),
+        ),
+        ("A.MD", "# T\n\nthe lease ends\n", (3, 3, "the lease ends")),
+    ],
+)
+def test_text_formats_are_read_with_their_lines(vault_dir, name, content, expected):
+    first, last, text = expected
+    found = [block for block in reading(vault_dir, name, content).blocks if text in block.text]
+    assert [(block.first, block.last) for block in found] == [(first, last)]
+    assert "no()" not in reading(vault_dir, name, content).text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "rows", "columns"),
+    [
+        ("a.csv", "name,age\n" + "Anna,3\n" * 500, 500, ("name", "age")),
+        ("a.csv", '"a, b","c\nd"\n1,2\n', 1, ("a, b", "c d")),
+        ("a.jsonl", '{"x": 1, "y": 2}\n' * 3, 3, ("x", "y")),
+        ("a.json", '[{"x": 1}, {"x": 2}]', 0, ("x",)),
+        ("a.yaml", "name: x\nsteps:\n  - inner: 1\n", 0, ("name", "steps")),
+        ("a.json", "{broken", 0, ()),
+        ("a.json", "[" * 100_000, 0, ()),
+    ],
+)
+def test_tables_and_records_are_counted_and_their_columns_named(vault_dir, name, content, rows, columns):
+    found = reading(vault_dir, name, content)
+    assert (found.rows, found.columns) == (rows, columns)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030"])
+def test_other_encodings_are_read_as_they_are_meant(vault_dir, encoding):
+    text = "我们决定在十二月上线新系统，负责人是王小明。" * 3
+    assert text in reading(vault_dir, "a.txt", text.encode(encoding)).text
+
+
+def test_a_pdf_is_read_by_pages(vault_dir):
+    found = reading(vault_dir, "a.pdf", pdf_of("The lease ends in May.", "Nobody wants it.", title="The lease"))
+    assert found.title == "The lease"
+    assert found.place == "page"
+    assert [(block.first, block.text) for block in found.blocks] == [
+        (1, "The lease ends in May."),
+        (2, "Nobody wants it."),
+    ]
+
+
+def test_a_word_document_is_read_with_its_headings_and_tables(vault_dir):
+    data = docx_of(
+        ("Heading 1", "The lease"), ("Normal", "It ends in May."), ("Heading 2", "Rent"), ("Normal", "It is 900 EUR."),
+        table=[["month", "rent"], ["May", "900"]],
+    )  # fmt: skip
+    found = reading(vault_dir, "a.docx", data)
+    held = {block.text: block.headings for block in found.blocks}
+    assert held["It ends in May."] == ("The lease",)
+    assert held["It is 900 EUR."] == ("The lease", "Rent")
+    assert held["May | 900"] == ("The lease", "Rent")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("a.pdf", b"%PDF-1.4 and then nothing", "cannot be read"),
+        ("a.docx", b"PK\x03\x04 no zip", "cannot be read"),
+        ("a.pdf", b"", "cannot be read"),
+        ("a.txt", b"\x89PNG\r\n\x1a\n\x00\x00", "holds no text"),
+        ("a.md", bytes(range(256)) * 50, "holds no text"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_path(vault_dir, name, data, said):
+    with pytest.raises(NoteError, match=said) as caught:
+        reading(vault_dir, name, data)
+    assert f"resource/{name}" in str(caught.value)
+
+
+def test_a_document_that_unpacks_to_too_much_is_not_unpacked(vault_dir):
+    with pytest.raises(NoteError, match="unpacks to more than"):
+        reading(vault_dir, "a.docx", zip_bomb())
+
+
+@pytest.mark.parametrize("missing", ["pypdf", "docx"])
+def test_without_the_extra_the_message_says_what_to_install(vault_dir, missing, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, missing, None)
+    name, data = ("a.pdf", pdf_of("x")) if missing == "pypdf" else ("a.docx", b"PK\x03\x04")
+    with pytest.raises(NoteError, match=r"agentscope-reme\[docs\]"):
+        reading(vault_dir, name, data)
+
+
+def test_of_a_very_large_text_the_start_is_read_in_whole_lines(vault_dir):
+    line = "a line of forty characters and no more.\n"
+    found = reading(vault_dir, "a.log", line * (READ_BYTES // len(line) + 1_000))
+    assert found.partial.endswith("bytes")
+    assert all(one == line.strip() for block in found.blocks for one in block.text.split("\n"))
+
+
+def test_what_is_read_is_told_by_its_name(vault_dir):
+    assert all(is_readable(f"resource/a{suffix}") for suffix in SUFFIXES)
+    assert not any(is_readable(f"resource/{name}") for name in ("a.png", "a", "a.exe", ".md.zip", "a.mp4"))
