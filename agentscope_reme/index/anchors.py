@@ -5,7 +5,7 @@ sum over the links that lead to it, the best first and each further one halved (
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from .columns import grown
 from .keyword import KeywordIndex, top
-from .keyword_columns import Ints
+from .keyword_columns import Ints, distinct
 
 if TYPE_CHECKING:
     from ..models import FileLink
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 REACH = 120  # characters to each side
 MOST_LINKS = 2_000  # of one file
 MOST_SCORED = 300
+_UNKNOWN, _NOWHERE = -2, -1
 _LINK = re.compile(r"!?\[\[[^\[\]\n]*\]\]")
 
 
@@ -74,8 +75,10 @@ class Anchors:
         self._slots: dict[str, range | list[int]] = {}  # by the file that holds the links
         # By slot, the number of the link's file and of its target's text.
         self._source, self._target = np.zeros(64, np.int32), np.zeros(64, np.int32)
-        self._sources = _Numbers()
+        self._paths = _Numbers()
         self._targets = _Numbers()
+        # By number of a target's text, the number of the path it leads to, as far as that has been asked.
+        self._leads = np.full(64, _UNKNOWN, np.int32)
 
     def put(self, path: str, anchors: Sequence[Anchor]) -> None:
         """Set the links of a file."""
@@ -91,22 +94,34 @@ class Anchors:
             self.index.remove(slots)
 
     def scores(self, terms: Sequence[str], resolve: Callable[[str], str | None]) -> dict[str, float]:
-        """How well the words around links answer, by the path they lead to; ``resolve(target)`` finds it."""
+        """How well the words around links answer, by the path they lead to; ``resolve(target)`` finds it.
+
+        What it finds is remembered until :meth:`doubt`.
+        """
         scores = self.index.scores(terms)
         best = top(scores, MOST_SCORED)
-        best = best[np.argsort(-scores[best], kind="stable")]
-        sources, targets = self._sources.names, self._targets.names
-        found: dict[str, float] = {}
-        share: dict[str, float] = {}
-        for source, target, score in zip(
-            self._source[best].tolist(), self._target[best].tolist(), scores[best].tolist(), strict=True
-        ):
-            path = resolve(targets[target])
-            if path is not None and path != sources[source]:
-                part = share.get(path, 1.0)
-                found[path] = found.get(path, 0.0) + score * part
-                share[path] = part / 2
-        return found
+        targets = self._target[best]
+        for target in distinct(targets[self._leads[targets] == _UNKNOWN]).tolist():
+            path = resolve(self._targets.names[target])
+            self._leads[target] = _NOWHERE if path is None else self._paths.of(path)
+        leads = self._leads[targets]
+        counts = (leads >= 0) & (leads != self._source[best])
+        leads, values = leads[counts], scores[best[counts]].astype(np.float64)
+        order = np.lexsort((-values, leads))
+        leads, values = leads[order], values[order]
+        begins = np.flatnonzero(np.append(True, leads[1:] != leads[:-1])) if len(leads) else np.zeros(0, np.int64)
+        place = np.arange(len(leads)) - np.repeat(begins, np.diff(np.append(begins, len(leads))))
+        sums = np.add.reduceat(values * 0.5**place, begins) if len(begins) else values
+        return {
+            self._paths.names[path]: value for path, value in zip(leads[begins].tolist(), sums.tolist(), strict=True)
+        }
+
+    def doubt(self, targets: Iterable[str] | None = None) -> None:
+        """Forget where some targets lead, by default all."""
+        if targets is None:
+            self._leads[:] = _UNKNOWN
+        else:
+            self._leads[[number for one in targets if (number := self._targets.known(one)) is not None]] = _UNKNOWN
 
     def links_of(self, path: str) -> list[tuple[int, str]]:
         """Slot and target of each link of a file."""
@@ -122,7 +137,8 @@ class Anchors:
                 (path, [self._targets.names[self._target[slot]] for slot in slots], mapping[np.array(slots)])
                 for path, slots in self._slots.items()
             ]
-            self._slots, self._sources, self._targets = {}, _Numbers(), _Numbers()
+            self._slots, self._paths, self._targets = {}, _Numbers(), _Numbers()
+            self.doubt()
             for path, targets, slots in held:
                 self._set(path, slots.tolist(), targets)
 
@@ -156,8 +172,9 @@ class Anchors:
         most = max(slots) + 1
         self._source, self._target = grown(self._source, most), grown(self._target, most)
         at = np.array(slots)
-        self._source[at] = self._sources.of(path)
+        self._source[at] = self._paths.of(path)
         self._target[at] = [self._targets.of(target) for target in targets]
+        self._leads = grown(self._leads, len(self._targets.names), _UNKNOWN)
 
 
 class _Numbers:
@@ -172,3 +189,6 @@ class _Numbers:
         if number == len(self.names):
             self.names.append(name)
         return number
+
+    def known(self, name: str) -> int | None:
+        return self._number.get(name)

@@ -32,14 +32,15 @@ BULK_TOKENS = 1_500_000
 def top(scores: NDArray[Any], k: int) -> Ints:
     """Where the ``k`` best positive scores are, unordered, with all that tie with the last of them.
 
-    The maxima of 64 blocks give a bound that at least k scores reach, so that only those are looked at.
+    The maxima of blocks give a bound that at least k scores reach, so that only those are looked at.
     """
     if k <= 0 or not len(scores):
         return np.zeros(0, np.int64)
     bound = scores.dtype.type(0)
-    width = len(scores) // 64
-    if width >= 4 * k:
-        maxima = scores[: 64 * width].reshape(64, width).max(axis=0)
+    blocks = min(64, len(scores) // (4 * k))
+    if blocks >= 4:
+        width = len(scores) // blocks
+        maxima = scores[: blocks * width].reshape(blocks, width).max(axis=0)
         bound = np.partition(maxima, width - k)[width - k]
     found = np.flatnonzero(scores >= bound) if bound > 0 else np.flatnonzero(scores > 0)
     if len(found) > k:

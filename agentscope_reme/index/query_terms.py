@@ -15,6 +15,8 @@ from .words import emoji_of, every_word, is_run, normalised, pieces, segments, w
 # What the larger pieces of an identifier, or a date without its year, and its plain parts weigh beside the whole.
 _PIECE_WEIGHT = 0.5
 _PART_WEIGHT = 0.35
+# A single Chinese character is looked for inside other terms where little else is asked for.
+_FEW_WORDS = 3
 _QUOTED = re.compile(r"[\"“”«「『《]([^\"“”«»「」『』《》\n]{3,200})[\"“”»」』》]")
 _DAY_TOKEN = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -100,7 +102,7 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
         groups=tuple(parts.groups),
         pairs=tuple(dict.fromkeys((a, b) for a, b in pairwise(parts.sequence) if a != b)),
         phrases=_phrases(plain_text, tokenizer.terms),
-        single_chars=tuple(parts.single_chars),
+        single_chars=tuple(parts.single_chars) if len(parts.groups) <= _FEW_WORDS else (),
         dates=dates,
         date_terms=tuple(parts.date_terms),
         asks_when=asks_when(plain_text),

@@ -14,7 +14,7 @@ from .boosts import Context, Weights
 from .corpus import Corpus
 from .entries import HEADING
 from .keyword import top
-from .keyword_columns import Ints, distinct
+from .keyword_columns import Ints
 
 if TYPE_CHECKING:
     from .query_terms import QueryTerms
@@ -48,6 +48,15 @@ def following(first: Ints, second: Ints) -> Ints:
         hits = second[(gap > 0) & (gap <= 2)]
     slots = hits >> 16
     return slots[np.append(True, slots[1:] != slots[:-1])] if len(slots) else slots
+
+
+def _shared(body: Ints, head: Ints) -> int:
+    """How many slots are in both; both ascending and distinct."""
+    if not len(body) or not len(head):
+        return 0
+    at = np.searchsorted(body, head)
+    at[at == len(body)] = 0
+    return int(np.count_nonzero(body[at] == head))
 
 
 class Question:
@@ -93,9 +102,8 @@ class Question:
             labels = self.corpus.labels
             for group in self.proving:
                 found = [labels.postings(self.names[at])[0] for at in group]
-                if any(map(len, found)):
-                    has = distinct(self.corpus.label_files(np.concatenate(found)))
-                    proof[has] += max(self.proof[at] for at in group)
+                has = self.corpus.label_files(np.concatenate(found) if len(found) > 1 else found[0])
+                proof[has] += max(self.proof[at] for at in group)  # once, also where a file is named twice
             self._label_proof = proof
         return self._label_proof[files]
 
@@ -120,7 +128,7 @@ class Question:
                 bodies.append(units.postings(name))
                 heads.append(units.postings(HEADING + name)[0])
             body, head = bodies[-1][0], heads[-1]
-            self._found.append(len(distinct(np.concatenate((body, head)))) if len(head) else len(body))
+            self._found.append(len(body) + len(head) - _shared(body, head))
         numbers = np.arange(len(self.names))
         sizes = [len(part) for part, _ in bodies] + [len(part) for part in heads]
         none = np.zeros(0, np.int32)

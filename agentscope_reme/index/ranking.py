@@ -90,8 +90,9 @@ def rank(
     scored = _score(question, chosen, stretch_score, days, context, weights)
     if len(first) < len(found):
         floor = _last_place(scored.raw, want, ideal)
-        more = found[ceilings[found] >= floor]
-        more = more[~np.isin(more, chosen)]
+        high = ceilings >= floor
+        high[chosen] = False
+        more = found[high[found]]
         if len(more):
             chosen = _chosen(question, np.concatenate((chosen, more)), sure)
             scored = _score(question, chosen, stretch_score, days, context, weights)
@@ -116,7 +117,7 @@ def _stretch_scores(question: Question) -> Floats:
 def _ceilings(question: Question, stretch_score: Floats, context: Context, weights: Weights) -> Floats:
     """What no unit of a stretch can exceed, by stretch; 0 where nothing is found or nothing is allowed."""
     corpus, stretches = question.corpus, question.corpus.stretches
-    norm = _norms(corpus, stretches.column("shortest"))
+    shortest = stretches.column("shortest")
     worth = np.array(question.worth)[question.sum_term] * (K1 + 1)
     most = UNIT * question.sum_tf
     out = weights.session * stretch_score
@@ -129,7 +130,7 @@ def _ceilings(question: Question, stretch_score: Floats, context: Context, weigh
         inside = at >= 0
         if inside.any():
             at, tf = at[inside], most[inside]
-            out += np.bincount(at, worth[inside] * tf / (tf + norm[at]), stretches.count)
+            out += np.bincount(at, worth[inside] * tf / (tf + _norms(corpus, shortest[at])), stretches.count)
         at = pairs_at if there is None else there[pairs_at]
         inside = at >= 0
         if inside.any():
@@ -292,15 +293,18 @@ def _with_bonus(question: Question, slots: Ints, score: Floats, whole: Floats) -
 
 def _order(corpus: Corpus, slots: Ints, scores: Floats, preferred: frozenset[int]) -> list[int]:
     """Score, then what the user put first, then path and line."""
-    file, first, number = corpus.column("file"), corpus.column("first"), corpus.column("number")
-
-    def key(at: int) -> tuple[float, bool, str, int, int]:
-        slot = int(slots[at])
-        entry = corpus.by_id[int(file[slot])]
-        path = entry.path if entry is not None else ""
-        return -scores[at], int(file[slot]) not in preferred, path, int(first[slot]), int(number[slot])
-
-    return sorted(range(len(slots)), key=key)
+    files = corpus.column("file")[slots].tolist()
+    entries = [corpus.by_id[file] for file in files]
+    keys = zip(
+        (-scores).tolist(),
+        [file not in preferred for file in files],
+        [entry.path if entry is not None else "" for entry in entries],
+        corpus.column("first")[slots].tolist(),
+        corpus.column("number")[slots].tolist(),
+        range(len(slots)),
+        strict=True,
+    )
+    return [key[-1] for key in sorted(keys)]
 
 
 assert len(BLUR) == REACH + 1

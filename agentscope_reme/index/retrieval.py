@@ -245,11 +245,14 @@ def _title_in(entry: FileEntry | None, text: str) -> float:
     Latin letters count 1/2.5 (retrieval ledger, section 5). A name of one character, or of less than three Latin
     letters, is a word like others.
     """
-    if entry is None:
-        return 0.0
-    if entry.names is None:
-        entry.names = tuple(_names(entry))
-    return max((worth for name, worth in entry.names if name in text and _stands_in(name, text)), default=0.0)
+    best = 0.0
+    if entry is not None:
+        if entry.names is None:
+            entry.names = tuple(_names(entry))
+        for name, worth in entry.names:
+            if worth > best and name in text and _stands_in(name, text):
+                best = worth
+    return best
 
 
 def _names(entry: FileEntry) -> Iterable[tuple[str, float]]:

@@ -1,4 +1,7 @@
-"""Where links lead by the soft rule (base names, aliases), whatever the graph's rule is; kept between questions."""
+"""Where links lead by the soft rule (base names, aliases), whatever the graph's rule is.
+
+The anchors remember what was found; here is known which of it a file that comes, goes or is renamed puts in doubt.
+"""
 
 from collections.abc import Callable
 from itertools import islice
@@ -10,37 +13,34 @@ if TYPE_CHECKING:
 
 
 class SoftLinks:
-    """Targets already looked up. A file that comes, goes or is renamed puts those in doubt that are spelled alike.
-
-    Not thread-safe: the caller holds the store's lock.
-    """
+    """Looks targets up. Not thread-safe: the caller holds the store's lock."""
 
     def __init__(self, store: "Store") -> None:
         self._store = store
         self._corpus: object = None
         self._seen = 0  # of the corpus's changes of names
-        self._found: dict[str, str | None] = {}
-        self._alike: dict[str, list[str]] = {}  # targets that are remembered, by what their spellings share
+        self._alike: dict[str, list[str]] = {}  # targets that were looked up, by what their spellings share
 
     def current(self) -> Callable[[str], str | None]:
-        """The file a target leads to, None where it leads to none or to several; valid until the next change."""
+        """The file a target leads to, None where it leads to none or to several; valid until the next change.
+
+        Has the anchors doubt what names that changed meanwhile may answer to.
+        """
         corpus = self._store.corpus
         missed = corpus.renames - self._seen
         if self._corpus is not corpus or missed > len(corpus.renamed):
-            self._found, self._alike = {}, {}
+            self._alike = {}
+            corpus.anchors.doubt()
         elif missed:
             for names in islice(corpus.renamed, len(corpus.renamed) - missed, None):
                 for key in set(map(_key, names)):
-                    for target in self._alike.pop(key, ()):
-                        del self._found[target]
+                    corpus.anchors.doubt(self._alike.pop(key, ()))
         self._corpus, self._seen = corpus, corpus.renames
         return self._leads_to
 
     def _leads_to(self, target: str) -> str | None:
-        if target not in self._found:
-            self._found[target] = self._store.graph.resolve(target, "", "obsidian").path
-            self._alike.setdefault(_key(target), []).append(target)
-        return self._found[target]
+        self._alike.setdefault(_key(target), []).append(target)
+        return self._store.graph.resolve(target, "", "obsidian").path
 
 
 def _key(name: str) -> str:

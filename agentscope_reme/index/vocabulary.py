@@ -29,6 +29,7 @@ class Vocabulary:
         self._begins = np.zeros(1, np.uint32)
         self._hashes = array("I")  # ascending
         self._by_hash: Ints = np.zeros(0, np.int32)
+        self._first = array("I", bytes(4 * 65_537))  # where each value of a hash's upper half begins
         self._known: dict[str, int] = {}  # new terms, and settled ones that were asked for lately
         self._new: list[str] = []
         if packed:
@@ -128,13 +129,15 @@ class Vocabulary:
         order = np.argsort(hashes, kind="stable")
         self._hashes = array("I", hashes[order].astype(np.uint32).tobytes())
         self._by_hash = numbers[order]
+        self._first = array("I", np.searchsorted(hashes[order] >> 16, np.arange(65_537)).astype(np.uint32).tobytes())
 
     def _settled(self, term: str) -> int | None:
         hashes = self._hashes
         data = term.encode("utf-8", "surrogatepass")
         wanted = crc32(data)
-        at = bisect_left(hashes, wanted)
-        while at < len(hashes) and hashes[at] == wanted:
+        end = self._first[(wanted >> 16) + 1]
+        at = bisect_left(hashes, wanted, self._first[wanted >> 16], end)
+        while at < end and hashes[at] == wanted:
             number = int(self._by_hash[at])
             begin = int(self._begins[number])
             if self._packed[begin : int(self._begins[number + 1]) - 1] == data:

@@ -1,5 +1,6 @@
 """Where links lead is remembered between questions, and forgotten when a file that is spelled alike comes or goes."""
 
+from agentscope_reme.index.anchors import Anchor
 from agentscope_reme.index.corpus import Corpus
 from agentscope_reme.index.entries import FileEntry
 from agentscope_reme.index.graph import LinkGraph
@@ -14,6 +15,7 @@ class Vault:
         self.store = Store(Corpus(), LinkGraph())
         self.links = SoftLinks(self.store)
         self.asked: list[str] = []
+        self.put("links.md", links=("cats", "Cats.md", "dogs", "felines", "n7"))
         real = self.store.graph.resolve
 
         def resolve(target, source="", rule=None):
@@ -22,8 +24,10 @@ class Vault:
 
         self.store.graph.resolve = resolve
 
-    def put(self, path: str, *aliases: str) -> None:
-        entry = FileEntry(path, 0, 0, 0, 0, "", title=path.rpartition("/")[2].removesuffix(".md"), aliases=aliases)
+    def put(self, path: str, *aliases: str, links: tuple[str, ...] = ()) -> None:
+        title = path.rpartition("/")[2].removesuffix(".md")
+        anchors = tuple(Anchor(target, (f"around {target}",)) for target in links)
+        entry = FileEntry(path, 0, 0, 0, 0, "", title=title, aliases=aliases, anchors=anchors)
         self.store.corpus.put(entry, [])
         self.store.graph.set_file(path, (), (entry.title, *aliases))
 
@@ -32,8 +36,9 @@ class Vault:
         self.store.graph.remove_file(path)
 
     def lead(self, *targets: str) -> list[str | None]:
-        current = self.links.current()
-        return [current(target) for target in targets]
+        """Where links lead, by asking for the words around them."""
+        current, anchors = self.links.current(), self.store.corpus.anchors
+        return [next(iter(anchors.scores([f"around {target}"], current)), None) for target in targets]
 
 
 def test_a_target_is_looked_up_once_whatever_else_is_written():
