@@ -161,7 +161,7 @@ class Embedder:
         try:
             return Asked(await result_of(self.thread.run(self._question(question)), seconds))
         except TimeoutError:
-            self.fault = f"the embedding model {self.model.model_name} did not answer within {seconds:g} s"
+            self.fault = f"the embedding model {self.model.model_name} did not answer within {round(seconds, 1):g} s"
         except EmbeddingFault as error:
             self.fault = str(error)
         except (RuntimeError, CancelledError):
