@@ -39,6 +39,7 @@ class ReMeConfig(BaseModel):
     breaker_steps: int = Field(10, ge=1, description="Steps after which a paused checkpoint is tried again.")
     breaker_seconds: float = Field(300.0, ge=0, description="Seconds after which a paused checkpoint is tried again.")
     tombstones: int = Field(10_000, ge=0, description="Ids of messages that left the context, remembered per memory.")
+    announce_compaction: bool = Field(False, description="Have the agent print one message after each compaction.")
     write_memory_on_compaction: bool = Field(True, description="Write a daily card of what left the context.")
 
     # Tool results
@@ -66,7 +67,10 @@ class ReMeConfig(BaseModel):
     recall_timeout: float = Field(3.0, gt=0, description="Seconds that a reply waits for recall.")
     core_tokens: int = Field(1_000, ge=0, description="Tokens of MEMORY.md given once a session; 0 gives none.")
     record_turns: int = Field(5, ge=1, description="Recorded turns of a session that go into its card together.")
-    record_idle: float = Field(120.0, gt=0, description="Seconds without a turn after which they go there as well.")
+    record_idle: float = Field(
+        120.0, gt=0, le=3_600, description="Seconds after the first of them when they go there at the latest."
+    )
+    read_resources: bool = Field(True, description="Make cards of what is put into resource/, once started.")
 
     # Vectors
     embedding_batch: int = Field(32, ge=1, description="Most texts in one call of the embedding model.")

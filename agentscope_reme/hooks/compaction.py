@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..memory.in_memory import ReMeInMemoryMemory
 from ..memory.kept_results import keep_shown
 from ..memory.tool_result import current_window
+from .announcement import announce
 from .foreign import compact_foreign
 
 if TYPE_CHECKING:
@@ -82,12 +83,14 @@ async def _keep(reme: "ReMe", agent: Any) -> None:
             return
         current_window.set(memory.max_input_length)
         reme.adopt(memory)
-        await reme.compaction.keep_within_window(memory, system_prompt=system_prompt, schemas=schemas)
+        outcome = await reme.compaction.keep_within_window(memory, system_prompt=system_prompt, schemas=schemas)
         await keep_shown(memory, reme.config.retention_days)
+        await announce(agent, outcome, reme.config, memory)
         return
     current_window.set(reme.config.max_input_length)
-    await compact_foreign(reme, agent, memory, system_prompt=system_prompt, schemas=schemas)
+    outcome = await compact_foreign(reme, agent, memory, system_prompt=system_prompt, schemas=schemas)
     await keep_shown(reme.stand_in(memory), reme.config.retention_days)
+    await announce(agent, outcome, reme.config, reme.stand_in(memory))
 
 
 def _schemas(toolkit: Any) -> str:

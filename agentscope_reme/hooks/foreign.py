@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..memory.blocks import COMPRESSED
 from ..memory.in_memory import ReMeInMemoryMemory
-from ..models import Compacted
+from ..models import Compacted, CompactionOutcome
 
 if TYPE_CHECKING:
     from ..reme import ReMe
@@ -31,7 +31,9 @@ class StandIn(ReMeInMemoryMemory):
     changes_in_place = False
 
 
-async def compact_foreign(reme: "ReMe", agent: Any, memory: Any, *, system_prompt: str, schemas: str) -> None:
+async def compact_foreign(
+    reme: "ReMe", agent: Any, memory: Any, *, system_prompt: str, schemas: str
+) -> CompactionOutcome:
     """Fold old messages of any ``MemoryBase`` when the threshold is passed."""
     config = getattr(agent, "compression_config", None)
     leaves_out = config is not None and getattr(config, "enable", False)
@@ -46,7 +48,7 @@ async def compact_foreign(reme: "ReMe", agent: Any, memory: Any, *, system_promp
         await stand_in.update_compressed_summary(summary)
     outcome = await reme.compaction.keep_within_window(stand_in, system_prompt=system_prompt, schemas=schemas)
     if not isinstance(outcome, Compacted):
-        return
+        return outcome
     kept = {message.id for message, _ in stand_in.content}
     gone = [message.id for message in messages if message.id not in kept]
     stand_in.written_summary = str(stand_in.envelope().content)
@@ -55,3 +57,4 @@ async def compact_foreign(reme: "ReMe", agent: Any, memory: Any, *, system_promp
         await memory.update_messages_mark(new_mark=COMPRESSED, msg_ids=gone)
     else:
         await memory.delete(gone)
+    return outcome
