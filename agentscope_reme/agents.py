@@ -1,7 +1,7 @@
 """Plugging a :class:`~agentscope_reme.ReMe` into agents: their working memories, tools and hooks."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from .errors import ConfigError
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .memory.in_memory import ReMeInMemoryMemory
     from .memory.tokens import TokenBudget
     from .memory.tool_result import ToolResultCompactor
+    from .models import Response
     from .vault import Vault
 
 logger = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ class Agents:
         @property
         def tool_results(self) -> "ToolResultCompactor": ...
         def _open(self) -> None: ...
+        async def _remember(self, payload: "Mapping[str, Any]") -> "Response": ...
 
     @classmethod
     def for_scope(cls, root: "str | Path", user_id: str, **settings: Any) -> Self:
@@ -71,6 +73,11 @@ class Agents:
         if self._recorder is None:
             self._recorder = Recorder(self)  # type: ignore[arg-type]
         return self._recorder
+
+    async def _take_up(self, payload: "Mapping[str, Any]") -> "Response":
+        """Do what a batch of recorded turns has to have done."""
+        ids = await self.recorder.take_up(payload)
+        return await self._remember({"session_id": payload.get("session_id"), "ids": ids})
 
     def get_in_memory_memory(
         self,

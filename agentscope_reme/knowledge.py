@@ -40,6 +40,9 @@ class Knowledge:
         def vault(self) -> "Vault": ...
         @property
         def index(self) -> "Index": ...
+        async def _read_documents(self, payload: Mapping[str, Any]) -> Response: ...
+        async def _follow_documents(self) -> None: ...
+        async def _take_up(self, payload: Mapping[str, Any]) -> Response: ...
 
     # --- parts ----------------------------------------------------------------------------------------------------
 
@@ -74,7 +77,7 @@ class Knowledge:
 
     def _handlers(self) -> "dict[str, Handler]":
         """What does which kind of pending work."""
-        return {"auto_memory": self._remember}
+        return {"auto_memory": self._remember, "auto_resource": self._read_documents, "recorded": self._take_up}
 
     # --- conversations become cards -------------------------------------------------------------------------------
 
@@ -191,6 +194,7 @@ class Knowledge:
                 self.worker.wake()
         except (ReMeError, OSError) as error:
             logger.warning("Pending work cannot be done (%s).", error)
+        await self._follow_documents()
         if self.config.dream_at and self._nightly is None:
             from .pipelines.schedule import Daily
 

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from .agents import Agents
 from .config import ReMeConfig
+from .documents import Documents
 from .errors import ConfigError, ReMeError, StateError
 from .facade import WorkingMemoryAPI
 from .forgetting import Forgetting
@@ -54,7 +55,7 @@ _ALIASES = {
 }
 
 
-class ReMe(Agents, WorkingMemoryAPI, Knowledge, Forgetting):
+class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
     """A vault, its index, and the working memory of the agents attached to it.
 
     It opens its vault on first use and makes no folder before the first write. Use it as an asynchronous context

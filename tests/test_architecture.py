@@ -36,6 +36,7 @@ RANK = {
     "facade": 5,  # the functional interface to working memory: a part of ReMe, in a module of its own
     "forgetting": 5,  # crosses vault, index and journals: a part of ReMe, in a module of its own
     "knowledge": 5,  # growing the vault from conversations: a part of ReMe, in a module of its own
+    "documents": 5,  # reading documents: a part of ReMe, in a module of its own
     "attachment": 6,  # how an agent gets its memory, tools and hook
     "agents": 7,  # serving agents: a part of ReMe, in a module of its own
     "reme": 8,

@@ -3,11 +3,12 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from ..memory.lock import LoopLock
+from ..vault.files import finish
 from .recalling import is_injected
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+KIND = "recorded"
+"""Kind of the queue's tasks for batches whose turns are not all there yet."""
+
 # Sessions whose recent messages are known by id; of others the journal knows them.
 _MOST_SESSIONS = 256
 
@@ -25,8 +29,9 @@ _MOST_SESSIONS = 256
 class Recorder:
     """Takes what was said in the sessions of one :class:`~agentscope_reme.ReMe`.
 
-    Messages are in the journal when :meth:`record` returns. Every ``record_turns`` turns of a session, after
-    ``record_idle`` seconds without one, and when it is flushed, what is new goes to ``auto_memory`` in the background.
+    Messages are in the journal when :meth:`record` returns. Every ``record_turns`` turns of a session, ``record_idle``
+    seconds after the first of them, and when it is flushed, what is new goes to ``auto_memory`` in the background. That
+    it has to is on the disk as well: what a process leaves, the next one does.
 
     Args:
         reme: Whose vault is written to.
@@ -37,7 +42,6 @@ class Recorder:
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
         self._lock = LoopLock()
         self._followed: WeakSet[ReMeInMemoryMemory] = WeakSet()
-        self._tasks: set[asyncio.Task[None]] = set()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Recorder":
         return self
@@ -75,39 +79,46 @@ class Recorder:
             ]
             if not fresh:
                 return 0
-            records = [JournalRecord(message.to_dict(), tuple(mark)) for message, mark in fresh]
-            await self._reme.vault.journal(session_id).add(records)
-            session.learn([message.id for message, _ in fresh], self._reme.config.tombstones)
+            journal = self._reme.vault.journal(session_id)
+            await journal.add([JournalRecord(message.to_dict(), tuple(mark)) for message, mark in fresh])
+            ids = [message.id for message, _ in fresh]
+            if not session.waiting:
+                session.task = await finish(self._begin_batch, session_id, ids)
+                self._reme.worker.wake()
+            session.learn(ids, self._reme.config.tombstones)
             session.turns += 1
         if session.turns >= self._reme.config.record_turns:
             await self.hand_on(session_id)
-        else:
-            self._wait(session_id, session)
         return len(fresh)
 
-    def is_recorded(self, session_id: str, message_id: str) -> bool:
-        """Whether a message of a session has been recorded by this object."""
-        session = self._sessions.get(session_id)
-        return session is not None and message_id in session.known
+    def _begin_batch(self, session_id: str, ids: Sequence[str]) -> str:
+        lines = self._reme.vault.journal(session_id).find(ids)
+        payload = {"session_id": session_id, "since": min((line.seq for line in lines), default=0)}
+        return self._reme.queue.add(KIND, payload, wait=self._reme.config.record_idle)
 
     async def hand_on(self, session_id: str) -> None:
         """Give what is new in a session to the background now."""
         session = self._sessions.get(session_id)
         if session is None or not session.waiting:
             return
-        from agentscope.message import Msg
+        ids, task = session.handed_on()
+        if await finish(self._reme.queue.hasten, task):
+            self._reme.worker.wake()
+        else:
+            self._reme.remember_later(session_id, ids)
 
-        session.stop()
-        waiting, session.waiting, session.turns = session.waiting, {}, 0
-        lines = await asyncio.to_thread(self._reme.vault.journal(session_id).find, list(waiting))
-        if lines:
-            self._reme.add_async_summary_task([Msg.from_dict(line.msg) for line in lines], session_id=session_id)
+    async def take_up(self, payload: Mapping[str, Any]) -> list[str]:
+        """The messages that a task is about, by id: those of its session since its batch began."""
+        session_id, since = str(payload.get("session_id") or ""), payload.get("since")
+        begin = since if isinstance(since, int) else 0
+        journal = self._reme.vault.journal(session_id)
+        lines = await asyncio.to_thread(lambda: [line.id for line in journal.lines() if line.seq >= begin])
+        if session_id in self._sessions:
+            self._sessions[session_id].handed_on()
+        return lines
 
     async def flush(self) -> None:
         """Give everything that is new to the background. Never raises."""
-        loop = asyncio.get_running_loop()
-        if begun := [task for task in self._tasks if task.get_loop() is loop]:
-            await asyncio.wait(begun)
         for memory in list(self._followed):
             try:
                 await self.follow(memory)
@@ -138,17 +149,6 @@ class Recorder:
             self._sessions.popitem(last=False)
         return session
 
-    def _wait(self, session_id: str, session: "_Session") -> None:
-        """Hand on when no other turn comes for a while."""
-        session.stop()
-        loop = asyncio.get_running_loop()
-        session.timer = loop.call_later(self._reme.config.record_idle, self._idle, session_id)
-
-    def _idle(self, session_id: str) -> None:
-        task = asyncio.get_running_loop().create_task(self._hand_on(session_id), name="agentscope-reme-record")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
 
 class _Session:
     """What is known of one session: ids of recorded messages, and which of them no card tells of yet."""
@@ -157,7 +157,7 @@ class _Session:
         self.known: OrderedDict[str, None] = OrderedDict()
         self.waiting: dict[str, None] = {}
         self.turns = 0
-        self.timer: asyncio.TimerHandle | None = None
+        self.task = ""  # of the queue: it sees to the batch when this process does not
 
     def learn(self, ids: Sequence[str], most: int) -> None:
         for one in ids:
@@ -166,7 +166,8 @@ class _Session:
         while len(self.known) > max(most, len(self.waiting)):
             self.known.popitem(last=False)
 
-    def stop(self) -> None:
-        if self.timer is not None:
-            self.timer.cancel()
-            self.timer = None
+    def handed_on(self) -> tuple[list[str], str]:
+        """Begin a new batch; the ids of the last one, and its task."""
+        ids, task = list(self.waiting), self.task
+        self.waiting, self.turns, self.task = {}, 0, ""
+        return ids, task

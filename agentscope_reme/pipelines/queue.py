@@ -78,12 +78,14 @@ class Queue:
 
     # --- what there is to do --------------------------------------------------------------------------------------
 
-    def add(self, kind: str, payload: Mapping[str, Any]) -> str:
-        """Add a task behind all others, durably when this returns; its id."""
+    def add(self, kind: str, payload: Mapping[str, Any], *, wait: float = 0.0) -> str:
+        """Add a task behind all others, durably when this returns; its id. It is due after ``wait`` seconds."""
         now = self._vault.now()
         # Names sort by time, then by order of this process; two processes never share the rest.
         task_id = f"{int(now.timestamp() * 1e6):016d}-{next(_numbers):06d}-{secrets.token_hex(4)}"
-        task = Task(task_id, kind, to_jsonable(dict(payload)), now.isoformat(timespec="milliseconds"))
+        later = (now + timedelta(seconds=wait)).isoformat(timespec="milliseconds") if wait else ""
+        added = now.isoformat(timespec="milliseconds")
+        task = Task(task_id, kind, to_jsonable(dict(payload)), added, not_before=later)
         self._storage.replace(_path(task_id), _written(task), expect=None)
         return task_id
 
@@ -160,6 +162,14 @@ class Queue:
             task = replace(task, not_before=later)
             self._storage.replace(_path(task_id), _written(task))
             return task
+
+    def hasten(self, task_id: str) -> bool:
+        """Make a task due that waits for its time; whether it is there."""
+        with self._storage.lock():
+            task = self._task(task_id)
+            if task is not None and task.not_before:
+                self._storage.replace(_path(task_id), _written(replace(task, not_before="")))
+            return task is not None
 
     def release(self, task_id: str) -> None:
         """Take an attempt back that was not made to its end (it was cancelled): it does not count."""
