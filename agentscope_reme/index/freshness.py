@@ -95,6 +95,7 @@ class Freshness:
         """The watcher has noticed changes, on its thread: read at once, so that no search has to."""
         if self._stopped():
             return
+        self._take_news()
         with self._sets:
             self._seen |= paths
         self.read_changed()
@@ -136,7 +137,7 @@ class Freshness:
     async def wait_until_current(self, seconds: float) -> str:
         """Wait for a look at the files, if one is due; what is to be said when it is not over in time."""
         if self.watched:
-            self._take_waiting()
+            self._take_news()
             return ""
         pause = max(RECONCILE_SECONDS, self._scan_seconds / RECONCILE_SHARE)
         if self.scanned >= 0 and not self.scanning and time.monotonic() - self.scanned < pause:
@@ -154,17 +155,16 @@ class Freshness:
     def catch_up(self, seconds: float) -> bool:
         """Make sure that what the files are now is in the index; whether that was done in so many seconds. Blocks."""
         if self.watched:
-            self._take_waiting()
+            self._take_news()
         elif self.start_scan(fresh=True).exception(seconds) is not None:
             return False
         return self.read_changed(seconds) == 0
 
-    def _take_waiting(self) -> None:
+    def _take_news(self) -> None:
         """What the watcher holds back for its quiet window need not wait for a search that comes before."""
-        watcher = self._watcher
-        if watcher is not None and (waiting := watcher.waiting()) and len(waiting) <= BATCH:
+        if self._watcher is not None and (news := self._watcher.take_news()):
             with self._sets:
-                self._seen |= waiting
+                self._seen |= news
 
     def start_scan(self, fresh: bool = False) -> "Future[IndexReport]":
         """The scan under way, or a new one; ``fresh`` starts one after that."""

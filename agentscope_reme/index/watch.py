@@ -78,6 +78,7 @@ class Watcher:
         self._stopping = False
         self._wake = threading.Condition()
         self._raw: dict[str, bool] = {}  # what events named since the last batch, and whether it is a folder
+        self._news: set[str] = set()
         self._count = 0
         self._first = self._last = 0.0
         self._known: dict[str, Look] | None = None
@@ -120,6 +121,12 @@ class Watcher:
         with self._wake:
             return frozenset(path for path, is_folder in self._raw.items() if not is_folder)
 
+    def take_news(self) -> frozenset[str]:
+        """Files that events have named since the last call of this; they are told all the same."""
+        with self._wake:
+            news, self._news = self._news, set()
+        return frozenset(news)
+
     # --- life -----------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
@@ -151,6 +158,7 @@ class Watcher:
                 thread.join(10.0)
             self._disconnect()
             self._raw.clear()
+            self._news.clear()
             self._thread = None
 
     def _connect(self) -> None:
@@ -197,6 +205,8 @@ class Watcher:
                 now = self._last = time.monotonic()
                 self._first = self._first if self._raw else now
                 self._raw[path] = self._raw.get(path, False) or is_folder
+                if not is_folder:
+                    self._news.add(path)
                 self._wake.notify_all()
 
     def _written(self, path: str, kind: str) -> None:

@@ -98,6 +98,16 @@ async def test_a_search_in_the_quiet_window_sees_what_was_noticed(put, watched_i
     assert await found(index, "ferry") == ["a.md"]
 
 
+async def test_a_search_amid_many_changes_has_read_them_or_says_that_it_has_not(put, watched_index):
+    index, _ = await watched_index(quiet=30.0)
+    for number in range(300):
+        put(f"{number}.md", "The ferry leaves at nine.\n")
+        StubEvents.made[-1].noticed(f"{number}.md", False)
+    result = await index.search("ferry", 1)
+    assert result.status == "ok"
+    assert index.status()["files"] == 300
+
+
 async def test_one_look_is_taken_after_the_events_were_interrupted(put, watched_index, scans):
     index, watcher = await watched_index()
     put("a.md", "The ferry leaves at nine.\n")

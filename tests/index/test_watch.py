@@ -248,6 +248,11 @@ def test_what_waits_for_the_quiet_window_can_be_asked_for(stub, watched):
     stub.made[-1].noticed("a.md", False)
     stub.made[-1].noticed("folder", True)
     until(lambda: watcher.waiting() == {"a.md"})
+    assert watcher.take_news() == {"a.md"}
+    assert watcher.take_news() == set()
+    assert watcher.waiting() == {"a.md"}
+    stub.made[-1].noticed("a.md", False)
+    assert watcher.take_news() == {"a.md"}
     assert heard.batches == []
 
 
