@@ -90,6 +90,7 @@ async def converse(
             chat_model=model,
             formatter=OpenAIChatFormatter(),
             max_input_length=WINDOW,
+            write_memory_on_compaction=False,  # a card is a request of its own, and nothing here is about cards
             on_event=events.append,
             **settings,
         ) as reme,
