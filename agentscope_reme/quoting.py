@@ -36,7 +36,7 @@ def search_text(result: SearchResult) -> str:
     lines = []
     if result.status != "ok":
         lines.append(_NO_MATCH[result.status])
-    if result.note and result.status != "ok":
+    if result.note and result.status not in ("ok", "weak"):  # what a weak result's note says is said above
         lines.append(result.note)
     if not result.hits and result.status != "none":
         lines.append("Nothing is found so far.")
