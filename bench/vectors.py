@@ -28,7 +28,7 @@ from agentscope_reme.vault import Vault
 
 ROWS: dict[str, dict[str, Any]] = {
     "words and vectors (default)": {},
-    "words and vectors, weight .3": {"vector_weight": 0.3},
+    "words and vectors, weight .2": {"vector_weight": 0.2},
     "words and vectors, weight .5": {"vector_weight": 0.5},
     "reciprocal ranks, .5 / .5": {"fusion": "rrf"},
     "preset reme-0.3 (sum, vectors .7)": {"fusion": "reme-0.3"},
@@ -99,7 +99,8 @@ async def compare(groups: Sequence[tuple[str, Sequence[Conversation]]], folder: 
         for row, settings in rows.items():
             index = Hybrid(folder / name, talks, model, **settings)
             report = await index.index.embed()
-            assert report is not None and not report.missing, report
+            assert report is not None
+            assert not report.missing, report.fault
             merge(found.setdefault(row, Scores()), await scores(index, questions))
             await index.index.close()
         print(f"{name}: {time.perf_counter() - began:.0f} s, {model.embedded} texts embedded", file=sys.stderr)

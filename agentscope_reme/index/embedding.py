@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from .embedding_client import with_own_connections
 from .vectors_table import Numbers
 
 log = logging.getLogger(__name__)
@@ -122,7 +123,7 @@ class Embedder:
     def __init__(
         self, model: EmbeddingModel, *, batch: int = 32, question_prefix: str = "", text_prefix: str = ""
     ) -> None:
-        self.model = model
+        self.model = with_own_connections(model)
         self.batch = min(batch, getattr(model, "batch_size_limit", batch))
         self._question_prefix, self._text_prefix = question_prefix, text_prefix
         self.thread = ModelThread()
@@ -174,7 +175,15 @@ class Embedder:
     async def _question(self, question: str) -> Numbers:
         prefix = self._question_prefix
         asked = getattr(self.model, "embed_question", None) if not prefix else None
-        vector = (await self._call([prefix + question], asked))[0]
+        began = time.monotonic()
+        try:
+            vector = (await self._call([prefix + question], asked))[0]
+        except WrongDimensions:
+            raise
+        except EmbeddingFault:
+            if time.monotonic() - began > QUICK_SECONDS:
+                raise
+            vector = (await self._call([prefix + question], asked))[0]
         if vector is None:
             raise EmbeddingFault(f"the embedding model {self.model.model_name} returned no numbers for the question")
         self._known[question] = vector

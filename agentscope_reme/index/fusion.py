@@ -40,7 +40,7 @@ class Fusion:
     """
 
     method: Literal["sum", "rrf"] = "sum"
-    vectors: float = 0.4
+    vectors: float = 0.35
     power: float = 1.5
     stretched: bool = True
     k: int = 60

@@ -106,12 +106,12 @@ class VectorArm:
             names = opened.retriever.persons()
         return without_names(question, names) or question
 
-    async def complete(self) -> VectorReport:
-        """Wait until every text has its vector, or the model does not work.
+    async def complete(self, before: int) -> VectorReport:
+        """Wait until every text has its vector, or the model does not work; ``before`` were embedded already.
 
         Raises ConfigError when the model's vectors have another length than it says.
         """
-        upkeep, began, before = self.upkeep, time.monotonic(), self.upkeep.embedded
+        upkeep, began = self.upkeep, time.monotonic()
         fault = ""
         try:
             await upkeep.complete()

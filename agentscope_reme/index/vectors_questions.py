@@ -35,8 +35,9 @@ class VectorQuestions:
         Raises ConfigError when the model's vectors have another length than its ``dimensions``. A model that does not
         work is no error here: the report says so.
         """
+        before = self._vectors.upkeep.embedded if self._vectors is not None else 0
         await self.sync()
-        return await self._vectors.complete() if self._vectors is not None else None
+        return await self._vectors.complete(before) if self._vectors is not None else None
 
     async def vectors_of(self, files: Iterable[str], lines: Mapping[str, Collection[int]]) -> int:
         """How many vectors belong to texts of these files, and of these lines of others, that stand nowhere else."""
