@@ -16,8 +16,16 @@ from .dream_digest import Held, Part, SourceLink
 from .dream_instructions import instructs
 from .dream_sources import Trust
 from .dream_units import Unit, one_line, plain_statement
+from .evidence import language_of
 
 Action = Literal["create", "corroborate", "refine", "correct", "skip"]
+
+SAME_WORDS = 0.8
+"""Share of a statement's content words in another one from which on the other one holds all it says."""
+
+LIKE_WORDS = 0.6
+LIKE_WORDS_ZH = 0.35
+"""Below this share two statements are not taken for one; of Chinese it is counted in pairs of characters."""
 
 
 class Decision(BaseModel):
@@ -153,11 +161,22 @@ def _corroborated(step: Step, held: Held, part: Part) -> Step:
     if found:
         return _corrected(replace(step, reason=f"{_told(found)} differ, so it is no repetition"), held, part)
     if not _another_period(step.unit, held, part):
-        return replace(step, action="sources")
+        return _said_again(step, held)
     why = "it held at another time, and not in between"
     if held.current or len(part.current) != 1:
         return replace(step, action="earlier" if held.current else "add", reason=why)
     return _corrected(replace(step, target=part.current[0].id, reason=why), part.current[0], part)
+
+
+def _said_again(step: Step, held: Held) -> Step:
+    """A statement in other words is kept in them where they may say something that rules cannot tell."""
+    statement = step.unit.statement
+    share = overlap(statement, held.text)
+    if held.says(statement) or share >= SAME_WORDS:
+        return replace(step, action="sources")
+    if share >= (LIKE_WORDS_ZH if language_of([statement]) == "zh" else LIKE_WORDS):
+        return replace(step, action="sources", text=statement)
+    return replace(step, action="add", reason="too few words in common to be the same statement")
 
 
 def _another_period(unit: Unit, held: Held, part: Part) -> bool:
@@ -190,7 +209,7 @@ def _corrected(step: Step, held: Held, part: Part) -> Step:
     What held before and is written there as such is not written again.
     """
     unit = step.unit
-    if not differences(held.text, unit.statement) and overlap(held.text, unit.statement) == 1.0:
+    if not differences(held.text, unit.statement) and overlap(unit.statement, held.text) == 1.0:
         return replace(step, action="sources")
     if not held.current:
         return replace(step, action="add")

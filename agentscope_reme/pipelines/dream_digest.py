@@ -33,6 +33,7 @@ MAX_SEEN = 400
 _ITEM = re.compile(r"- (.*\S) \^(d[0-9a-f]{8})[ \t]*$")
 _FACTS = re.compile(r"  - (?:valid_from|valid_to|supersedes|source): ")
 _FACT = re.compile(r"(valid_from|valid_to|supersedes): ([^;]+)")
+_WORDING = "  - said as: "
 _SEEN = "<!-- reme:seen "
 _SECTIONS = {text: name for texts in HEADINGS.values() for name, text in texts.items()}
 
@@ -53,7 +54,7 @@ class Held:
     """A statement as it stands in a note. ``text`` has its lines; ``current`` whether it is not under Earlier.
 
     ``start`` and ``stop`` are the lines of the part that it takes. ``edited`` says that its words are not those that
-    were written by a dream: a user's own, which are never rewritten.
+    were written by a dream: a user's own, which are never rewritten. ``wordings`` are others in which it was said.
     """
 
     id: str
@@ -64,6 +65,11 @@ class Held:
     valid_from: str = ""
     valid_to: str = ""
     edited: bool = False
+    wordings: tuple[str, ...] = ()
+
+    def says(self, text: str) -> bool:
+        """Whether it is in these very words, or was said in them as well."""
+        return normalised(text) in {normalised(words) for words in (self.text, *self.wordings)}
 
 
 @dataclass(slots=True)
@@ -85,7 +91,7 @@ class Part:
 
     def same(self, text: str) -> Held | None:
         """The current statement in these very words."""
-        return next((one for one in self.current if normalised(one.text) == normalised(text)), None)
+        return next((one for one in self.current if one.says(text)), None)
 
     def was_removed(self, text: str) -> bool:
         """Whether these words stood here once and were taken out by somebody."""
@@ -165,6 +171,13 @@ def add_sources(part: Part, key: str, sources: Sequence[SourceLink]) -> bool:
         part.lines[at] = f"{line}, {listed}" if "source: " in line else f"{line}; source: {listed}"
         _find_statements(part)
     return True
+
+
+def add_wording(part: Part, key: str, text: str) -> None:
+    """Keep the other words in which a statement was said, in one line under it."""
+    held, words = part.find(key), " ".join(inert(text).split())
+    if held is not None and not held.says(words):
+        _insert(part, held.stop, [f"{_WORDING}{words}"])
 
 
 def reword(part: Part, key: str, text: str) -> bool:
@@ -247,7 +260,8 @@ def _held(block: list[str], current: bool, start: int, stop: int, seen: list[str
         facts = dict(_FACT.findall(next((one for one in block[number + 1 :] if _FACTS.match(one)), "")))
         edited = statement_digest(text) not in seen
         since, until = facts.get("valid_from", "").strip(), facts.get("valid_to", "").strip()
-        return Held(found.group(2), text, current, start, stop, since, until, edited)
+        wordings = tuple(one[len(_WORDING) :] for one in block if one.startswith(_WORDING))
+        return Held(found.group(2), text, current, start, stop, since, until, edited, wordings)
     return None
 
 

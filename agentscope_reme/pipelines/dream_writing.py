@@ -23,6 +23,7 @@ from .dream_digest import (
     add_links,
     add_sources,
     add_statement,
+    add_wording,
     read_part,
     retire,
     reword,
@@ -163,7 +164,10 @@ def _do(part: Part, step: Step) -> bool:
         ):
             add_statement(part, unit.id, unit.statement, step.sources, valid_from=unit.valid_from, language=language)
             return True
-        return add_sources(part, step.target, step.sources) or True
+        add_sources(part, step.target, step.sources)
+        if step.action == "sources" and step.text:
+            add_wording(part, step.target, step.text)
+        return True
     if held is not None and step.action == "correct":
         add_statement(
             part,

@@ -153,6 +153,14 @@ async def test_a_statement_in_other_words_is_corroborated(vault_dir: Path) -> No
     )
     assert current(text) == ["Ann prefers React for front ends."]
     assert text.count("[[daily/") == 2
+    assert "  - said as: For front ends Ann likes React best.\n" in text, "whatever these words may say beyond it"
+
+
+async def test_what_shares_too_few_words_is_not_taken_for_the_same(vault_dir: Path) -> None:
+    text = await two_days(
+        vault_dir, "Ann fires the kiln at 1240 degrees.", "The kiln is electric.", about_first("corroborate")
+    )
+    assert current(text) == ["Ann fires the kiln at 1240 degrees.", "The kiln is electric."]
 
 
 @pytest.mark.parametrize(
