@@ -16,6 +16,8 @@ NO_DEFAULT = inspect.Parameter.empty
 # Stands in ``Annotated`` beside the help of a parameter that takes whole texts: a command line then reads ``-`` from
 # standard input.
 LONG_TEXT = object()
+# Stands there for a parameter that is a JSON value: a command line then takes the name of a file, ``-``, or JSON.
+JSON_VALUE = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class Parameter:
     default: Any
     positional: bool
     long_text: bool = False
+    json_value: bool = False
 
     @property
     def required(self) -> bool:
@@ -67,7 +70,7 @@ def jobs() -> Mapping[str, Job]:
 
 
 def _all_jobs() -> Iterator[Job]:
-    from . import changes, daily, dream, front_matter, ingestion, notes, search, system
+    from . import changes, conversations, daily, dream, front_matter, ingestion, notes, resources, search, system
 
     yield job_of(system.version, needs_vault=False)
     yield job_of(system.health_check, needs_vault=False)
@@ -96,6 +99,8 @@ def _all_jobs() -> Iterator[Job]:
     yield job_of(changes.history)
     yield job_of(changes.undo, writes=True)
     yield job_of(changes.forget, writes=True)
+    yield job_of(conversations.auto_memory, writes=True, needs_vault=False)
+    yield job_of(resources.auto_resource, writes=True)
     yield job_of(dream.auto_dream, writes=True)
     yield job_of(dream.proactive)
     yield job_of(dream.undo_run, writes=True)
@@ -126,6 +131,7 @@ def job_of(
                 default=parameter.default,
                 positional=parameter.kind is not inspect.Parameter.KEYWORD_ONLY,
                 long_text=LONG_TEXT in notes,
+                json_value=JSON_VALUE in notes,
             )
         )
     description = inspect.getdoc(function) or ""

@@ -1,5 +1,6 @@
 """What is running, and how it is: version, health, status, the list of operations."""
 
+import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 from .._version import __version__
@@ -36,7 +37,15 @@ async def status(reme: "ReMe") -> Status:
     if not root.is_dir():
         return Status(version=__version__, vault=str(root), exists=False)
     await reme.index.sync()
-    return Status(version=__version__, vault=str(root), exists=True, index=dict(reme.index.status()))
+    pending, failed = await asyncio.to_thread(lambda: (reme.queue.pending(), reme.queue.set_aside()))
+    return Status(
+        version=__version__,
+        vault=str(root),
+        exists=True,
+        index=dict(reme.index.status()),
+        pending=len(pending),
+        set_aside=tuple((task.id, task.kind, task.error) for task in failed),
+    )
 
 
 async def help_(reme: "ReMe", operation: Annotated[str, "One operation; without it, all of them."] = "") -> HelpText:

@@ -266,6 +266,9 @@ def _status(status: Status) -> str:
             rows += [("", " ".join(map(str, item)) if isinstance(item, list | tuple) else str(item)) for item in value]
         else:
             rows.append((name, _said(value)))
+    if status.exists:
+        rows.append(("pending work", str(status.pending)))
+        rows += [("set aside", f"{kind} {one}: {error}") for one, kind, error in status.set_aside]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
 

@@ -8,12 +8,17 @@ from ..models import LooseLink
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How the vault and its index are. ``index`` holds what the index says of itself; empty when there is no vault."""
+    """How the vault and its index are. ``index`` holds what the index says of itself; empty when there is no vault.
+
+    ``pending`` is how much background work waits, ``set_aside`` what failed too often: id, kind and the last error.
+    """
 
     version: str
     vault: str
     exists: bool
     index: dict[str, Any] = field(default_factory=dict)
+    pending: int = 0
+    set_aside: tuple[tuple[str, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

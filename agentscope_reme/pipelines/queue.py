@@ -9,13 +9,13 @@ import json
 import logging
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NoteNotFound
+from ..errors import NoteNotFound, ReMeError
 from ..vault.encoding import clean_text
 from ..vault.jsonable import dumps, to_jsonable
 from ..vault.layout import HISTORY, METADATA, iter_files
@@ -223,7 +223,8 @@ class Queue:
             found += [task] if task is not None else []
         for path in damaged if folder == PENDING else []:
             logger.warning("%s cannot be read and is set aside; it was no work, or a disk damaged it.", path)
-            self._set_aside(path)
+            with suppress(ReMeError):  # a vault that cannot be written
+                self._set_aside(path)
         return sorted(found, key=lambda task: task.id)
 
     def _task(self, task_id: str, folder: str = PENDING) -> Task | None:

@@ -138,6 +138,8 @@ def _declared(parameter: Parameter) -> inspect.Parameter:
     if get_origin(kind) is Literal:
         kind = _choice(parameter.name, get_args(kind))
     text = parameter.help + (" A - reads it from standard input." if parameter.long_text else "")
+    if parameter.json_value:
+        kind, text = str, f"{text} The name of a file of JSON or JSON lines, - for standard input, or the JSON itself."
     if _is_mapping(parameter):
         kind, text = list[str], f"{text} As KEY=VALUE, the value as one types it in a note."
     if parameter.positional:
@@ -165,7 +167,29 @@ def _value(parameter: Parameter, given: Any) -> Any:
         return given.value
     if parameter.long_text and given == "-":
         return sys.stdin.buffer.read().decode("utf-8", "replace")
+    if parameter.json_value:
+        return None if given is None else _json(given)
     return _pairs(given) if _is_mapping(parameter) else given
+
+
+def _json(given: str) -> Any:
+    """JSON, or a line of JSON each, from standard input, from a file, or as it was given."""
+    import json
+
+    text = given
+    if given == "-":
+        text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+    elif not given.lstrip().startswith(("[", "{")):
+        if not Path(given).is_file():
+            raise ReMeError(f"There is no file {given}, and it is no JSON either.")
+        text = Path(given).read_text("utf-8-sig", "replace")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        try:
+            return [json.loads(line) for line in text.split("\n") if line.strip()]
+        except ValueError:
+            raise ReMeError(f"This is neither JSON nor JSON lines: {error}.") from error
 
 
 def _pairs(given: list[str]) -> dict[str, Any]:

@@ -12,7 +12,8 @@ NAMES = [
     "version", "health_check", "status", "help", "search", "node_search", "traverse", "reindex", "doctor", "read",
     "read_image", "write", "append", "edit",
     "delete", "move", "list", "stat", "frontmatter_read", "frontmatter_update", "frontmatter_delete", "daily_create",
-    "daily_list", "daily_reindex", "history", "undo", "forget", "auto_dream", "proactive", "undo_run", "ingest",
+    "daily_list", "daily_reindex", "history", "undo", "forget", "auto_memory", "auto_resource",
+    "auto_dream", "proactive", "undo_run", "ingest",
 ]  # fmt: skip
 READING = {
     "version", "health_check", "status", "help", "search", "node_search", "traverse", "reindex", "doctor", "read",
@@ -71,6 +72,7 @@ def test_only_operations_that_make_notes_may_make_a_vault() -> None:
     assert {job.name for job in found if not job.needs_vault and job.writes} == {
         "write",
         "append",
+        "auto_memory",
         "daily_create",
         "ingest",
     }
