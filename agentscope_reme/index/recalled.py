@@ -126,10 +126,11 @@ def quotes_vault(text: str) -> bool:
 def copied_lines(path: str, generator: str, text: str) -> frozenset[str]:
     """The lines of a note that were made by copying: they say no more than the journal or the card they come from.
 
-    In a card without a model (``extractive@``) these are the statements as they were said, and the lists of what they
-    mention; on a day's page the list of its cards. A statement that the user has changed is the user's own.
+    In a card made without a model (``extractive@``, or ``model@`` when a model has gone over it) these are the statements
+    as they were said, and the lists of what they mention; on a day's page the list of its cards. A statement that the
+    user has changed is the user's own.
     """
-    extractive = generator.startswith("extractive@")
+    extractive = generator.startswith(("extractive@", "model@"))
     if not extractive and not (path.startswith("daily/") and path.count("/") == 1):
         return frozenset()
     found: set[str] = set()

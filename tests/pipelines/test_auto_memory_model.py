@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from agentscope.message import Msg
 
+from agentscope_reme.index.recalled import copied_lines
 from agentscope_reme.models import Response
 from agentscope_reme.pipelines.agent import TOOL, Planner
 from agentscope_reme.pipelines.auto_memory import auto_memory
@@ -573,3 +574,15 @@ async def test_cancelling_passes_through_and_the_journal_has_the_messages(vault:
         await task
     assert [line.msg["content"] for line in vault.journal("s1").read()] == [FACT]
     assert not (vault.root / "daily").exists()
+
+
+async def test_the_index_takes_the_rest_of_the_statements_for_copies_and_the_items_for_the_cards_own(
+    vault: Vault,
+) -> None:
+    await remember(vault, None, message(FACT), message("I like green tea best.", id="2"))
+    done = await remember(
+        vault, scripted(plan(item("The flight to Lisbon is on May 30 at gate B12, seat 14C."))), message(FACT)
+    )
+    copied = copied_lines(done.metadata["path"], "model@1", text_of(vault, done))
+    assert any("green tea" in line for line in copied)
+    assert not any("The flight to Lisbon" in line for line in copied)
