@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..memory.in_memory import ReMeInMemoryMemory
 from ..memory.kept_results import keep_shown
 from ..memory.tool_result import current_window
+from ..memory.vault_tools import current_tools, tools_in
 from .announcement import announce
 from .foreign import compact_foreign
 
@@ -75,6 +76,8 @@ async def _keep(reme: "ReMe", agent: Any) -> None:
     reme.warn_once(agent, builtin_compression(agent))
     if toolkit is not None and hasattr(toolkit, "register_middleware"):
         reme.tool_results.install(toolkit)
+    tools = tools_in(toolkit, reme)
+    current_tools.set(tools)
     system_prompt = str(getattr(agent, "sys_prompt", None) or "")
     schemas = _schemas(toolkit)
     if isinstance(memory, ReMeInMemoryMemory):
@@ -83,6 +86,7 @@ async def _keep(reme: "ReMe", agent: Any) -> None:
             return
         current_window.set(memory.max_input_length)
         reme.adopt(memory)
+        memory.name_tools(tools)
         outcome = await reme.compaction.keep_within_window(memory, system_prompt=system_prompt, schemas=schemas)
         await keep_shown(memory, reme.config.retention_days)
         await announce(agent, outcome, reme.config, memory)

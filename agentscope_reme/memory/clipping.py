@@ -14,7 +14,8 @@ class Pointer:
     """Where the full text of a clipped one lies: vault-relative ``path``, ``size`` in bytes, ``lines``.
 
     Without a path, ``why`` says what is so. ``what`` names what the file holds. ``again`` is the call that shows the
-    same text once more, where the text is itself a page of the file.
+    same text once more, where the text is itself a page of the file. ``reader`` is the tool that opens it, as the agent
+    has it; "" where it has none.
     """
 
     path: str
@@ -23,6 +24,7 @@ class Pointer:
     why: str = "the full text could not be saved"
     what: str = "The full text"
     again: str = ""
+    reader: str = "read"
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,9 @@ def notice(pointer: Pointer, *, omitted: int, total: int, next_line: int) -> str
         return f"[{left_out}. This is a page of {pointer.path}; {pointer.again} shows it again]"
     if not pointer.path:
         return f"[{left_out}; {pointer.why}]"
-    return (
-        f"[{left_out}. {pointer.what} ({pointer.size} bytes, {pointer.lines} lines) is in {pointer.path} of the memory "
-        f'vault: read(path="{pointer.path}", start_line={next_line})]'
-    )
+    how = f': {pointer.reader}(path="{pointer.path}", start_line={next_line})' if pointer.reader else ""
+    size = f"{pointer.size} bytes, {pointer.lines} lines"
+    return f"[{left_out}. {pointer.what} ({size}) is in {pointer.path} of the memory vault{how}]"
 
 
 def clipped(text: str, limit: int, pointer: Pointer, *, total: int | None = None) -> Clipped:

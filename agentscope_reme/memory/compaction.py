@@ -321,7 +321,11 @@ class Compaction:
     async def _frame_tokens(self, memory: "ReMeInMemoryMemory") -> int:
         journal = memory.journal
         empty = envelope_text(
-            "", path=journal.path if journal else "", language=self._language(memory), inside_turn=True
+            "",
+            path=journal.path if journal else "",
+            language=self._language(memory),
+            inside_turn=True,
+            tools=memory.tools,
         )
         return await memory.budget.fixed(empty) + 8
 

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .blocks import is_said_by_user, text_of
+from .vault_tools import VaultTools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,21 +33,34 @@ _INSIDE = {
     "en": "Part of the work on the latest request below is done and recorded here; go on from there.",
     "zh": "下面最新请求的部分工作已经完成并记录在此，请从那里继续。",
 }
-_SOURCE = {
-    "en": "Full text: `{path}` (memory_search finds, read opens).",
-    "zh": "全文：`{path}`（用 memory_search 查找，用 read 打开）。",
+# Which tools the agent has decides how the text is said to be found.
+_SOURCE = {"en": "Full text: `{path}`{how}.", "zh": "全文：`{path}`{how}。"}
+_HOW = {
+    "en": {"both": " ({search} finds, {read} opens)", "search": " ({search} finds it)", "read": " ({read} opens it)"},
+    "zh": {
+        "both": "（用 {search} 查找，用 {read} 打开）",
+        "search": "（用 {search} 查找）",
+        "read": "（用 {read} 打开）",
+    },
 }
 
 
-def envelope_text(checkpoint: str, *, path: str, language: str, inside_turn: bool) -> str:
+def envelope_text(
+    checkpoint: str, *, path: str, language: str, inside_turn: bool, tools: VaultTools | None = None
+) -> str:
     """Wrap a checkpoint. Fence tokens inside it are defused, so that it cannot close its own wrapping."""
     head = [_HEAD[language]]
     if inside_turn:
         head.append(_INSIDE[language])
     if path:
-        head.append(_SOURCE[language].format(path=path))
+        head.append(_SOURCE[language].format(path=path, how=_how(language, tools or VaultTools())))
     body = _FENCE.sub(r"‹\1\2", checkpoint.strip())
     return "\n".join([OPEN, " ".join(head), "", body, CLOSE])
+
+
+def _how(language: str, tools: VaultTools) -> str:
+    kind = "both" if tools.search and tools.read else "search" if tools.search else "read" if tools.read else ""
+    return _HOW[language][kind].format(search=tools.search, read=tools.read) if kind else ""
 
 
 def envelope_id(text: str) -> str:
@@ -59,7 +73,8 @@ _COPIED = re.compile(
     "|".join(
         [
             *(re.escape(text) for texts in (_HEAD, _INSIDE) for text in texts.values()),
-            *(r"[^`\n]*".join(map(re.escape, text.split("{path}"))) for text in _SOURCE.values()),
+            r"Full text: `[^`\n]*`(?: \([^)\n]*\))?\.",
+            r"全文：`[^`\n]*`(?:（[^）\n]*）)?。",
             r"[<‹]\s*/?\s*conversation-checkpoint\s*>?",
         ]
     ),

@@ -25,6 +25,7 @@ from .marks import mark_list, plain_mark
 from .state import SummaryNote
 from .tokens import TokenBudget
 from .tombstones import Tombstones
+from .vault_tools import VaultTools
 from .view import View
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self._tombstones = Tombstones()
         self._note = SummaryNote()
         self._envelope: Msg | None = None
+        self.tools = VaultTools()
         self._view = View()
         # Counts changes of content that are not additions, for whoever works on a snapshot.
         self.generation = 0
@@ -265,10 +267,16 @@ class ReMeInMemoryMemory(InMemoryMemory):
                 path=journal.path if journal is not None else "",
                 language=self._note.language if self._note.language in ("en", "zh") else "en",
                 inside_turn=self._note.inside_turn,
+                tools=self.tools,
             )
             self._envelope = Msg("user", text, "user", timestamp=self._note.since or None)
             self._envelope.id = envelope_id(text)
         return self._envelope
+
+    def name_tools(self, tools: VaultTools) -> None:
+        """Note the names under which the agent has the tools that read the vault; the envelope says them."""
+        if tools != self.tools:
+            self.tools, self._envelope = tools, None
 
     def get_compressed_summary(self) -> str:
         """Return the checkpoint as it is stored, without its envelope."""

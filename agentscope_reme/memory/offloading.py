@@ -14,6 +14,7 @@ from .blocks import MEDIA, blocks_of, calls_of, json_text, output_blocks
 from .clipping import Pointer, byte_length, clipped
 from .media import inline_media
 from .tool_result import MIN_BYTES
+from .vault_tools import current_tools
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
@@ -127,12 +128,13 @@ async def _cut(message: "Msg", vault: "Vault", place: str, text: str, limit: int
     if isinstance(known, dict) and known.get("notice") and str(known["notice"]) in text:
         try:
             source = (await asyncio.to_thread(vault.read_bytes, str(known["path"]))).decode("utf-8", "replace")
-            pointer = Pointer(str(known["path"]), int(known["size"]), int(known["lines"]))
+            size, lines = int(known["size"]), int(known["lines"])
+            pointer = Pointer(str(known["path"]), size, lines, reader=current_tools.get().read)
         except (ReMeError, OSError, KeyError, TypeError, ValueError) as error:
             logger.info("The full text of an offloaded one is gone (%s); what is left of it is cut.", error)
     if pointer is None:
         stored = await vault.store_result(text, ".txt")
-        pointer = Pointer(stored.path, stored.size, stored.lines)
+        pointer = Pointer(stored.path, stored.size, stored.lines, reader=current_tools.get().read)
     cut = clipped(source, limit, pointer)
     state = {"path": pointer.path, "size": pointer.size, "lines": pointer.lines, "notice": cut.notice}
     held = message.metadata if isinstance(message.metadata, dict) else {}

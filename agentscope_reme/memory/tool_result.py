@@ -21,6 +21,7 @@ from .clipping import Clipped, Pointer, byte_length, clipped
 from .media import inline_media
 from .tokens import TokenBudget
 from .vault_pages import page_call
+from .vault_tools import current_tools
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
@@ -281,7 +282,8 @@ class ToolResultCompactor:
             total = int(known.get("total") or 0)
             path, again = str(known.get("path") or ""), str(known.get("again") or "")
             if path:
-                pointer = Pointer(path, int(known.get("size") or 0), int(known.get("lines") or 0), again=again)
+                size, lines = int(known.get("size") or 0), int(known.get("lines") or 0)
+                pointer = Pointer(path, size, lines, again=again, reader=current_tools.get().read)
                 if not again:
                     try:
                         stored = await asyncio.to_thread(self._vault.read_bytes, path)
@@ -306,7 +308,7 @@ class ToolResultCompactor:
         except (ReMeError, OSError) as error:
             logger.warning("A long text could not be saved (%s).", error)
             return Pointer("", byte_length(text), text.count("\n") + 1)
-        return Pointer(stored.path, stored.size, stored.lines)
+        return Pointer(stored.path, stored.size, stored.lines, reader=current_tools.get().read)
 
     async def _moved_media(self, blocks: Sequence[Mapping[str, Any]]) -> dict[int, tuple[str, str]]:
         """Store base64 media; return {index: (path, what stands for it)}. What cannot be stored is not in it."""
