@@ -126,7 +126,7 @@ def quotes_vault(text: str) -> bool:
 def copied_lines(path: str, generator: str, text: str) -> frozenset[str]:
     """The lines of a note that were made by copying: they say no more than the journal or the card they come from.
 
-    In a card made without a model (``extractive@``, or ``model@`` when a model has gone over it) these are the statements
+    In a card made without a model (``extractive@``, or ``model@`` once a model improved it) these are the statements
     as they were said, and the lists of what they mention; on a day's page the list of its cards. A statement that the
     user has changed is the user's own.
     """
@@ -138,6 +138,8 @@ def copied_lines(path: str, generator: str, text: str) -> frozenset[str]:
         lines = part[2].split("\n")
         if not extractive:
             found.update(line for line in lines if line.startswith("- [["))
+            continue
+        if part[1] != "statements":
             continue
         seen = {digest for one in _SEEN.finditer(part[2]) for digest in one[1].split()}
         mentioned = False

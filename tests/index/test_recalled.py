@@ -309,8 +309,11 @@ def test_a_card_without_a_model_repeats_the_journal_except_where_the_user_change
     assert "- 10:05 user: The oven is from Bergen" in found
 
 
-def test_a_card_that_a_model_wrote_repeats_nothing():
-    assert not any(flag & REPEATS for flag in flags("daily/2026-03-01/bakery.md", card("model@1")).values())
+def test_what_a_model_wrote_repeats_nothing_and_what_it_left_of_the_statements_does():
+    by_model = re.sub(r"(reme:(?:begin|end)) statements", r"\1 memory", card("model@1"))
+    assert not any(flag & REPEATS for flag in flags("daily/2026-03-01/bakery.md", by_model).values())
+    left = flags("daily/2026-03-01/bakery.md", card("model@1"))
+    assert left["- 10:02 user: Lin takes the night shift"] & REPEATS
 
 
 def test_the_list_on_a_days_page_repeats_its_cards_and_what_the_user_wrote_there_does_not():
