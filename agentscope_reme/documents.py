@@ -80,6 +80,9 @@ class Documents:
 
         self._loop = asyncio.get_running_loop()
         self._unfollow = self.watcher.subscribe(self._documents_changed)
+        self.vault.subscribe(
+            lambda path, kind: self._documents_changed(frozenset((path,)))
+        )  # what ``ingest`` puts there
         try:
             waiting = await asyncio.to_thread(unread, self.vault)
             if waiting:
@@ -89,7 +92,7 @@ class Documents:
             logger.warning("Documents cannot be read (%s).", error)
 
     def _documents_changed(self, paths: frozenset[str]) -> None:
-        """Told by the watcher, in its thread."""
+        """Told by the watcher in its thread, or by the vault in that of a writer."""
         from .vault.layout import RESOURCE
 
         if self._closed or not any(path.startswith(f"{RESOURCE}/") for path in paths):

@@ -34,6 +34,7 @@ _FIRST_BLOCKS = 8  # of a document without headings
 _MOST_HEADINGS = 30
 _MOST_FACTS = 20
 _SEARCHED_CHARS = 200_000
+_LINE_CHARS = 1_000
 
 Kind = str
 KINDS = ("summary", "fact", "decision", "definition", "step", "open")
@@ -207,7 +208,7 @@ def _first_sentences(blocks: Sequence[Block]) -> Iterator[Point]:
         # The beginning of a document tells more than that of its last section.
         wanted = 2 if number < 2 else 1 if (opens if block.headings else number < _FIRST_BLOCKS) else 0
         seen.add(block.headings)
-        for sentence in _sentences(block)[:wanted]:
+        for sentence in _sentences(block)[:wanted] if wanted else ():
             if taken >= _MOST_SENTENCES:
                 return
             if sentence.casefold() in told or sentence in block.headings:
@@ -243,11 +244,18 @@ def _contents(blocks: Sequence[Block]) -> Iterator[Point]:
 def _mentioned(reading: Reading) -> dict[str, tuple[str, ...]]:
     from ..index.dates import find_dates
 
-    text = "\n".join(line for line in reading.text[:_SEARCHED_CHARS].split("\n") if not instructs(line, external=True))
+    # Line by line: what is looked for needs no more around it, and costs what is around.
+    lines = [
+        line[at : at + _LINE_CHARS]
+        for line in reading.text[:_SEARCHED_CHARS].split("\n")
+        for at in range(0, len(line), _LINE_CHARS)
+        if not instructs(line[at : at + _LINE_CHARS], external=True)
+    ]
+    days = (mention for line in lines for mention in find_dates(line))
     lists = {
-        "names": _most(names_of(text)),
-        "numbers": _most(identifiers_of(text)),
-        "dates": _most(mention.first for mention in find_dates(text) if mention.grain == "day" and mention.first),
+        "names": _most(name for line in lines for name in names_of(line)),
+        "numbers": _most(one for line in lines for one in identifiers_of(line)),
+        "dates": _most(mention.first for mention in days if mention.grain == "day" and mention.first),
     }
     return {kind: found for kind, found in lists.items() if found}
 
