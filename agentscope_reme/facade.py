@@ -10,6 +10,8 @@ from .errors import ReMeError
 from .models import Failed
 
 if TYPE_CHECKING:
+    from weakref import WeakSet
+
     from agentscope.message import Msg
 
     from .config import ReMeConfig
@@ -26,6 +28,7 @@ class WorkingMemoryAPI:
     config: "ReMeConfig"
     budget: "TokenBudget"
     _functional_session: str
+    _memories: "WeakSet[Any]"
 
     if TYPE_CHECKING:
 
@@ -170,17 +173,24 @@ class WorkingMemoryAPI:
             memory_compact_reserve: Tokens of recent messages to keep.
             enable_tool_result_compact: Move long tool results to files first.
             tool_result_compact_keep_n: How many of the newest results count as recent.
-            session_id: Names the journal of this conversation; without one all calls share one of this object.
+            session_id: Names the journal of this conversation. Without one it is that of the memory of this object
+                which holds these messages, or else one that all calls share.
         """
         given = list(messages)
         if enable_tool_result_compact:
             given = await self.compact_tool_result(given, tool_result_compact_keep_n)
         memory = self._scratch(given, compressed_summary, max_input_length, compact_ratio, memory_compact_reserve)
-        memory.session_id = session_id or self._functional_session
+        memory.session_id = session_id or self._session_of(messages) or self._functional_session
         given_as = {id(copied): message for (copied, _), message in zip(memory.content, given, strict=True)}
         await self.compaction.keep_within_window(memory, system_prompt=system_prompt)
         kept = [(message, given_as[id(message)]) for message, _ in memory.content]
         return [one if one.content != other.content else other for one, other in kept], memory.get_compressed_summary()
+
+    def _session_of(self, messages: "Sequence[Msg]") -> str:
+        """The session of the one memory that holds the newest of these messages, "" when none or several do."""
+        newest = messages[-1].id if messages else None
+        holders = {memory.session_id for memory in self._memories if memory.ledger.ids.get(newest)}
+        return str(holders.pop()) if len(holders) == 1 else ""
 
     def _scratch(
         self,

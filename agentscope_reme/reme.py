@@ -69,6 +69,8 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
             search then compares meanings beside words. Without one it compares words.
         token_counter: An AgentScope ``TokenCounterBase`` or a :class:`~agentscope_reme.memory.tokens.TextCounter`; the
             Qwen vocabulary by default.
+        toolkit: A ``Toolkit`` that gets the memory tools and whose results are bounded, as :meth:`attach` does it for
+            an agent's own.
         on_event: Called with each :class:`~agentscope_reme.models.CompactionEvent`.
         config: A whole configuration; ``settings`` override its fields.
         **settings: Every field of :class:`~agentscope_reme.ReMeConfig`.
@@ -85,6 +87,7 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
         formatter: Any = None,
         embedding_model: Any = None,
         token_counter: Any = None,
+        toolkit: Any = None,
         on_event: Callable[[CompactionEvent], None] | None = None,
         config: ReMeConfig | None = None,
         **settings: Any,
@@ -107,6 +110,11 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
         self._warned: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
         self._functional_session = uuid4().hex
         self._closed = False
+        if toolkit is not None:
+            from .toolkit import register_memory_tools
+
+            register_memory_tools(toolkit, self)
+            self.tool_results.install(toolkit)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ReMe":
         return self

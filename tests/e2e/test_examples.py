@@ -44,6 +44,23 @@ def test_hooks_by_hand_compacts_and_still_answers_about_the_beginning(tmp_path: 
     assert (tmp_path / ".reme" / "session" / "dialog" / "s2.jsonl").is_file()
 
 
+def test_memory_by_hand_stays_within_its_window_and_finds_what_left(tmp_path: Path) -> None:
+    out = run("memory_by_hand.py", tmp_path)
+    assert all(float(share) <= 100 for share in re.findall(r"The context is (\d+) % full", out))
+    assert out.count("% full") == 10
+    assert int(re.findall(r"The summary is (\d+) characters", out)[0]) > 200
+    assert "Parser-101" in out.rpartition("% full")[2]
+    journals = list((tmp_path / ".reme" / "session" / "dialog").glob("*.jsonl"))
+    assert [path.name for path in journals] == ["by-hand.jsonl"], "one journal, whoever writes to it"
+
+
+def test_own_memory_manager_inherits_everything(tmp_path: Path) -> None:
+    out = run("own_memory_manager.py", tmp_path)
+    assert "compacted: " in out
+    assert "Ada prefers tables to prose." in out
+    assert (tmp_path / "users" / "ada" / "MEMORY.md").is_file()
+
+
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
 def test_every_example_is_run_by_a_test(name: str) -> None:
     assert name in Path(__file__).read_text(encoding="utf-8")
