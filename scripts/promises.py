@@ -117,14 +117,14 @@ PROMISES = (
         13,
         "A pipeline that is killed anywhere and run again ends with every note once: nothing lost, nothing doubled.",
         "流水线无论在哪里被终止，再次运行后每条笔记都恰好一份：不丢失，不重复。",
-        "planned",
+        "holds",
     ),
     Promise(
         14,
         "Consolidation never deletes or rewrites a source note, bounds what it may remove from a digest note, logs "
         "what it changed, and can be undone.",
         "整理不会删除或改写来源笔记，对摘要笔记的删减有上限，改动有记录，并且可以撤销。",
-        "planned",
+        "holds",
     ),
     Promise(
         15,
