@@ -24,7 +24,7 @@ from pathlib import Path
 from agentscope_reme import ReMe
 
 QUESTIONS = ("数据分析", "学习方法", "项目管理", "机器学习", "时间", "记忆", "笔记", "工具")
-PAUSE = 2.0
+PAUSE = 3.0
 
 
 def fill(root: Path, archive: Path, notes: int) -> None:
@@ -142,6 +142,8 @@ async def main() -> None:
         fill(root, arguments.archive, arguments.notes)
         print(f"{arguments.archive.name} (sha256 {digest[:16]}…), {arguments.notes} notes\n")
         print("| what | median ms | longest ms | |\n|---|---|---|---|")
+        async with ReMe(root, link_resolution="obsidian") as first:
+            await first.index.persist()
         reme = ReMe(root, link_resolution="obsidian")
         await reme.index.sync()
         await searches(reme, "without a watcher")
