@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..memory.headroom import head_room, room_of_step
 from ..memory.in_memory import ReMeInMemoryMemory
 from ..memory.kept_results import keep_shown
 from ..memory.tool_result import current_window
@@ -78,6 +79,7 @@ async def _keep(reme: "ReMe", agent: Any) -> None:
         reme.tool_results.install(toolkit)
     tools = tools_in(toolkit, reme)
     current_tools.set(tools)
+    head_room.set(None)
     system_prompt = str(getattr(agent, "sys_prompt", None) or "")
     schemas = _schemas(toolkit)
     if isinstance(memory, ReMeInMemoryMemory):
@@ -88,11 +90,13 @@ async def _keep(reme: "ReMe", agent: Any) -> None:
         reme.adopt(memory)
         memory.name_tools(tools)
         outcome = await reme.compaction.keep_within_window(memory, system_prompt=system_prompt, schemas=schemas)
+        head_room.set(room_of_step(agent, memory))
         await keep_shown(memory, reme.config.retention_days)
         await announce(agent, outcome, reme.config, memory)
         return
     current_window.set(reme.config.max_input_length)
     outcome = await compact_foreign(reme, agent, memory, system_prompt=system_prompt, schemas=schemas)
+    head_room.set(room_of_step(agent, reme.stand_in(memory)))
     await keep_shown(reme.stand_in(memory), reme.config.retention_days)
     await announce(agent, outcome, reme.config, reme.stand_in(memory))
 

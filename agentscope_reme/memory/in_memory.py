@@ -78,6 +78,8 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self._note = SummaryNote()
         self._envelope: Msg | None = None
         self.tools = VaultTools()
+        # The message that opened the turn, and how many steps it has had.
+        self.steps: tuple[str, int] = ("", 0)
         self._view = View()
         # Counts changes of content that are not additions, for whoever works on a snapshot.
         self.generation = 0

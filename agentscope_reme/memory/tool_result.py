@@ -8,6 +8,7 @@ twice changes nothing and a text that imitates the notice gains nothing.
 
 import asyncio
 import logging
+import math
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextvars import ContextVar
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ReMeError
 from .blocks import blocks_of, output_blocks
 from .clipping import Clipped, Pointer, byte_length, clipped
+from .headroom import head_room
 from .media import inline_media
 from .tokens import TokenBudget
 from .vault_pages import page_call
@@ -112,7 +114,7 @@ class ToolResultCompactor:
                 if held is not None and held is not response:
                     yield await self._bound_response(call, held, save=False)
                 held = None
-                if exempt or not await self._is_long(response):
+                if exempt or not await self._is_long(call, response):
                     yield response
                 else:
                     held = response
@@ -123,16 +125,16 @@ class ToolResultCompactor:
         if held is not None:
             yield await self._bound_response(call, held, save=True)
 
-    async def _is_long(self, response: "ToolResponse") -> bool:
+    async def _is_long(self, call: Mapping[str, Any], response: "ToolResponse") -> bool:
         try:
-            return (await self._limit_for(joined_text(response.content))) is not None
+            return (await self._limit_for(joined_text(response.content), str(call.get("id")))) is not None
         except Exception:
             logger.exception("A tool result could not be measured; it is passed on whole.")
             return False
 
     async def _bound_response(self, call: Mapping[str, Any], response: "ToolResponse", *, save: bool) -> "ToolResponse":
         try:
-            limit = await self._limit_for(joined_text(response.content))
+            limit = await self._limit_for(joined_text(response.content), str(call.get("id")))
             if limit is None:
                 return response
             bounded = await self._bounded(response.content, limit, save=save, lose=True)
@@ -148,10 +150,20 @@ class ToolResultCompactor:
             logger.exception("A result of %s could not be bounded; it is passed on whole.", call.get("name"))
         return response
 
-    async def _limit_for(self, text: str) -> int | None:
+    async def _limit_for(self, text: str, call: str) -> int | None:
         """Return the bytes a recent result may have; None when this one is within them and a quarter of the window."""
-        window = current_window.get() or self._window
-        return await self.limit_in_tokens(text, self.recent_max_bytes, window // 4)
+        window, room = current_window.get() or self._window, head_room.get()
+        limit = await self.limit_in_tokens(text, self.recent_max_bytes, window // 4)
+        if room is None or not text:
+            return limit
+        await room.open()
+        size = byte_length(text)
+        sample = text if len(text) <= 4_000 else text[:2_000] + text[-2_000:]
+        rate = 1.05 * await self._budget.text(sample) / byte_length(sample)
+        wanted = math.ceil(rate * min(size, limit or size))
+        granted = room.grant(call, wanted)
+        # Where next to nothing is left, the notice alone says where the text lies.
+        return limit if granted >= wanted else max(1, int(granted / rate))
 
     async def limit_in_tokens(self, text: str, limit: int, tokens: int) -> int | None:
         """Return a byte limit at which ``text`` has at most ``limit`` bytes and ``tokens`` tokens; None when it has."""
