@@ -69,12 +69,12 @@ class VectorQuestions:
         store = self._opened().store
         with store.lock:
             keys = keys_only_in(store.corpus, files, lines)
-        tables = []
+        missing = keys
         if self._vectors is not None and self._vectors.upkeep.table is not None:
-            tables.append(self._vectors.upkeep.table)
-        elif stored := vectors_file.any_model(self.vault.root):
-            tables.append(stored[1])
-        return sum(len(keys) - len(table.missing(keys)) for table in tables)
+            missing = self._vectors.upkeep.table.missing(missing)
+        if stored := vectors_file.any_model(self.vault.root):  # it may be another model's
+            missing = stored[1].missing(missing)
+        return len(keys) - len(missing)
 
     def _forget_vectors(self) -> bool:
         from . import vectors_file
