@@ -79,22 +79,30 @@ class Recorder:
             ]
             if not fresh:
                 return 0
-            journal = self._reme.vault.journal(session_id)
-            await journal.add([JournalRecord(message.to_dict(), tuple(mark)) for message, mark in fresh])
-            ids = [message.id for message, _ in fresh]
-            if not session.waiting:
-                session.task = await finish(self._begin_batch, session_id, ids)
-                self._reme.worker.wake()
-            session.learn(ids, self._reme.config.tombstones)
+            records = [JournalRecord(message.to_dict(), tuple(mark)) for message, mark in fresh]
+            await self._begin_batch(session_id, session)  # first: a process that ends in between leaves work too much
+            await self._reme.vault.journal(session_id).add(records)
+            session.learn([message.id for message, _ in fresh], self._reme.config.tombstones)
             session.turns += 1
+            await self._begin_batch(session_id, session, len(records))  # the last one may have been done meanwhile
         if session.turns >= self._reme.config.record_turns:
             await self.hand_on(session_id)
         return len(fresh)
 
-    def _begin_batch(self, session_id: str, ids: Sequence[str]) -> str:
-        lines = self._reme.vault.journal(session_id).find(ids)
-        payload = {"session_id": session_id, "since": min((line.seq for line in lines), default=0)}
-        return self._reme.queue.add(KIND, payload, wait=self._reme.config.record_idle)
+    async def _begin_batch(self, session_id: str, session: "_Session", back: int = 0) -> None:
+        """Have the queue see to what is journalled from now on, and to the last ``back`` lines, if nothing does yet."""
+        if session.task:
+            return
+
+        def add() -> str:
+            last = self._reme.vault.journal(session_id).tail(1)
+            since = (last[0].seq if last else 0) + 1 - back
+            return self._reme.queue.add(
+                KIND, {"session_id": session_id, "since": since}, wait=self._reme.config.record_idle
+            )
+
+        session.task = await finish(add)
+        self._reme.worker.wake()
 
     async def hand_on(self, session_id: str) -> None:
         """Give what is new in a session to the background now."""

@@ -19,7 +19,7 @@ from ..vault.layout import RESOURCE, is_ignored, iter_files
 from .agent import PlanError, Planner
 from .resource_card import BY_RULES, GENERATOR, card_by_rules
 from .resource_catalog import Read, load, remember
-from .resource_notes import find_note, remove_note, retarget, state_of, write_note
+from .resource_notes import find_note, reindex, remove_note, retarget, state_of, write_note
 from .resource_plan import card_by_model
 from .resource_text import Reading, is_readable, read_resource
 
@@ -196,6 +196,7 @@ async def _card(
 ) -> Outcome:
     version, made_by = await asyncio.to_thread(state_of, vault, note) if note else ("", "")
     if note and version == read.version and (planner is None or made_by == GENERATOR):
+        await finish(reindex, vault, note)
         return Outcome(path, "unchanged", note, made_by)
     reading: Reading = await asyncio.to_thread(read_resource, vault, path, data)
     error, retry = "", False

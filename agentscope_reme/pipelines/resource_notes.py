@@ -106,7 +106,7 @@ def write_note(
             if "source_removed" in present.front.data:
                 changed = delete_keys(changed, ["source_removed"])
         change = vault.write_sync(note, changed, overwrite=True, actor="pipeline", reason=reason)
-        _reindex(vault, note)
+        reindex(vault, note)
         return change
 
 
@@ -125,6 +125,7 @@ def remove_note(vault: "Vault", path: str, hint: str = "") -> NoteChange | None:
     with vault.storage.lock():
         note = find_note(vault, path, hint)
         if note is None:
+            reindex(vault, hint)
             return None
         text = decode_exact(vault.read_bytes(note))
         present = parse(text)
@@ -138,11 +139,12 @@ def remove_note(vault: "Vault", path: str, hint: str = "") -> NoteChange | None:
                 gone = {"description": _GONE[language], "source_removed": today(vault.now()), "source_version": ""}
                 changed = set_keys(changed, gone)
             change = vault.write_sync(note, changed, overwrite=True, actor="pipeline", reason="its document is gone")
-        _reindex(vault, note)
+        reindex(vault, note)
         return change
 
 
-def _reindex(vault: "Vault", note: str) -> None:
+def reindex(vault: "Vault", note: str) -> None:
+    """List a card on its day's page, or no more: also what an interrupted run has left out."""
     if found := _CARD.fullmatch(note):
         daily_reindex(vault, found.group(1))
 
