@@ -79,6 +79,14 @@ class LinkGraph:
         self._links.pop(path, None)
         self._names.pop(path, None)
 
+    def paths(self) -> set[str]:
+        """Every file."""
+        return set(self._links)
+
+    def links(self, path: str) -> tuple[FileLink, ...]:
+        """The links of a file as they are written, those to places in itself included."""
+        return self._links.get(path, ())
+
     def resolve(self, target: str, source: str = "", rule: LinkRule | None = None) -> Resolution:
         """What a target stands for, by the graph's rule or another."""
         return resolve(target, self._index, rule or self.rule, source)

@@ -54,6 +54,16 @@ def loose_links(graph: "LinkGraph") -> tuple[LooseLink, ...]:
     )
 
 
+def graph_differences(store: "Store") -> tuple[str, ...]:
+    """Where the graph is not what the index knows of the files: a sentence for each file. The caller holds the lock."""
+    graph, files = store.graph, store.corpus.files
+    out = [f"{path}: in the graph of links, but not in the index" for path in graph.paths() - files.keys()]
+    for path, entry in files.items():
+        if path not in graph or graph.links(path) != entry.links:
+            out.append(f"{path}: its links in the graph are not those it was read with")
+    return tuple(sorted(out))
+
+
 def _note(corpus: "Corpus", step: "Step") -> LinkedNote:
     entry = corpus.files.get(step.path)
     edge = step.edge

@@ -125,7 +125,12 @@ class Index(LinkQuestions, VectorQuestions):
 
     @property
     def progress(self) -> tuple[int, int]:
-        """How many files the work under way has looked at, and how many there are; (0, 0) before it has counted."""
+        """How many files the work under way has looked at, and how many there are; (0, 0) before it has counted.
+
+        Where vectors are made, how many passages have one, and how many there are.
+        """
+        if self._vectors is not None and self._vectors.upkeep.running:
+            return self._vectors.upkeep.texts - self._vectors.upkeep.without, self._vectors.upkeep.texts
         working = self._working
         done = working.progress if working is not None else self._freshness.progress
         return done.done, done.total
@@ -218,6 +223,7 @@ class Index(LinkQuestions, VectorQuestions):
         return report
 
     def _compare(self) -> tuple[str, ...]:
+        from .links import graph_differences
         from .opened import Opened
         from .verification import differences
 
@@ -227,7 +233,7 @@ class Index(LinkQuestions, VectorQuestions):
         fresh.sync.scan(every=True, stop=lambda: self._closed)
         self._working = None
         with opened.store.lock:
-            return tuple(differences(opened.store.corpus, fresh.store.corpus))
+            return tuple(differences(opened.store.corpus, fresh.store.corpus)) + graph_differences(opened.store)
 
     def _persist(self) -> bool:
         opened = self._opened()

@@ -207,7 +207,8 @@ def _stored(entry: FileEntry) -> dict[str, Any]:
     out["sections"] = list(entry.sections)
     out["anchors"] = [anchor.target for anchor in entry.anchors]
     out["links"] = [
-        [one.target_path, one.target_anchor, one.predicate, one.alias, one.embed, one.line] for one in entry.links
+        [one.target_path, one.target_anchor, one.predicate, one.alias, one.embed, one.line, one.size]
+        for one in entry.links
     ]
     return out
 

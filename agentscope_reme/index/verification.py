@@ -48,6 +48,7 @@ def _by_file(corpus: Corpus) -> dict[str, dict[str, Any]]:
             "headings": [entry.headings(one) for one in sections],
             "terms": terms[slots].tolist(),
             "fields": (entry.title, entry.tags, entry.aliases, entry.day, entry.kind, int(labels[entry.label_slot])),
+            "wikilinks": entry.links,
             "links": [(target, int(anchors[slot])) for slot, target in links],
         }
     return out

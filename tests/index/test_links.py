@@ -302,3 +302,25 @@ def test_a_move_that_asks_the_index_is_one_that_reads_every_file(tmp_path_factor
             await reme.close()
 
     assert asyncio.run(asking()) == outcome(Vault(base / "plain", link_rule=rule))
+
+
+# --- the graph is part of what is compared ------------------------------------------------------------------------
+
+
+async def test_a_graph_that_is_not_what_the_files_say_is_found_by_comparing(put, open_index):
+    put("a.md", "[[b.md]] ![[pic.png|100x50]]\n")
+    put("b.md", "kind:: [[a.md]]\n")
+    index = open_index()
+    assert await index.verify() == ()
+    await index.close()
+    index = open_index()
+    assert await index.verify() == (), "what was stored is all that was read"
+    assert index._opened().sync.passes == 0
+    index.graph.set_file("b.md", ())
+    index.graph.set_file("ghost.md", ())
+    assert await index.verify() == (
+        "b.md: its links in the graph are not those it was read with",
+        "ghost.md: in the graph of links, but not in the index",
+    )
+    await index.reindex()
+    assert await index.verify() == ()
