@@ -23,6 +23,10 @@ _LINK = re.compile(r"!?\[\[(?:[^\]|\n]*\|)?([^\]\n]*)\]\]|!?\[([^\]\n]*)\]\([^)\
 _EMPHASIS = re.compile(r"(?<![^\W_])(?:\*{1,3}|_{1,3}|`+|~~|==)(?=\S)|(?<=\S)(?:\*{1,3}|_{1,3}|`+|~~|==)(?![^\W_])")
 # Marks of generated parts are for programs.
 _MARKER = re.compile(r"\s*<!--\s*reme:[^>]*-->\s*")
+_PART = re.compile(r"\s*<!--\s*reme:(begin|end) (\w+) -->")
+# In a long-term note: since when the statement above holds, and where it is said. The day and the links count; as text,
+# the words of the paths would match what the statement does not say, and take the room of statements.
+_FACTS = re.compile(r"\s*- (?:valid_from: (\d{4}-\d\d-\d\d)|valid_to|supersedes|source)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ class _Reader:
         self._section_start = -1
         self._items: list[Passage] = []
         self._header = ""
+        self._part = ""
 
     def open_section(self, block: Block, *, empty: bool) -> None:
         """Begin the section of a heading; one without content, or too long to repeat, is a passage of its own."""
@@ -111,6 +116,12 @@ class _Reader:
         if span is None or block.kind == "rule":
             return
         text = self._lines.text
+        if marker := _PART.match(text, *span) if block.kind == "html" else None:
+            self._part = marker.group(2) if marker.group(1) == "begin" else ""
+        if block.kind == "item" and self._part == "dream" and (facts := _FACTS.match(text, *span)):
+            if self._items and facts.group(1):
+                self._items[-1] = replace(self._items[-1], date=facts.group(1))
+            return
         if block.kind == "item":
             self._items.append(self._passage(*span, speaker=speaker_of(text[span[0] : span[1]], self._names)))
             return
@@ -137,7 +148,9 @@ class _Reader:
         if not items:
             return
         sizes = [
-            size if (size := item.stop - item.start) <= _SHORT_ITEM and not item.speaker else _SHORT_ITEMS + 1
+            size
+            if (size := item.stop - item.start) <= _SHORT_ITEM and not (item.speaker or item.date)
+            else _SHORT_ITEMS + 1
             for item in items
         ]
         for begin, end in grouped(sizes, _SHORT_ITEMS):

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from .dream_claims import differences, invented, normalised, overlap, says_more
+from .dream_claims import denies, differences, invented, normalised, overlap, says_more
 from .dream_digest import Held, Part, SourceLink
 from .dream_instructions import instructs
 from .dream_sources import Trust
@@ -194,8 +194,7 @@ def _refined(step: Step, held: Held, wording: str, part: Part) -> Step:
     external = unit.trust == "external"
     if not text or instructs(text, external=external) or invented(text, [held.text, unit.statement], []):
         text = unit.statement
-    lost = says_more(held.text, text)
-    if "negation" in lost:
+    if denies(text) != denies(held.text) and overlap(held.text, text) >= LIKE_WORDS:
         return _corrected(step, held, part)
     holds_both = all(overlap(said, text) == 1.0 and not says_more(said, text) for said in (held.text, unit.statement))
     if holds_both and not held.edited and held.current:

@@ -36,12 +36,15 @@ MAX_NOTE_BYTES = 4 * 1024 * 1024
 
 _ORDER: tuple[Trust, ...] = ("external", "agent", "user")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_SAID = re.compile(r"[-*] (?:(\d{4}-\d\d-\d\d)(?: \d\d:\d\d)? |(\d\d:\d\d) )?([^:：\n]{1,40})[:：] (?=\S)")
+_SAID = re.compile(r"[-*] (?:(\d{4}-\d\d-\d\d)(?: \d\d:\d\d)? |(\d\d:\d\d) )?([^:：\n]{1,50})[:：] (?=\S)")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A daily note as it was read. ``lines`` are those with text, by their number in the file (1-based)."""
+    """A daily note as it was read. ``lines`` are those with text, by their number in the file (1-based).
+
+    ``by_pipeline`` says that auto_memory wrote it: what stands before the colon of an item is then who said it.
+    """
 
     path: str
     version: str
@@ -49,7 +52,7 @@ class Source:
     name: str
     description: str
     trust: Trust
-    extractive: bool
+    by_pipeline: bool
     lines: Mapping[int, str]
 
     def text(self, first: int, last: int) -> str:
@@ -61,7 +64,7 @@ class Source:
         for number in sorted(self.lines):
             if first <= number <= last and (found := _SAID.match(self.lines[number])):
                 dated = found.group(1) or found.group(2)
-                if dated or self.extractive:
+                if dated or self.by_pipeline:
                     return found.group(3).strip(), found.group(1) or self.day
         return "", self.day
 
@@ -169,7 +172,7 @@ def read_source(vault: "Vault", path: str, day: str) -> Source:
         name=text_of(keys.get("name")).strip() or file_name,
         description=text_of(keys.get("description")).strip(),
         trust=trust_of(keys.get("trust")) if note.front.error is None else "external",
-        extractive=text_of(keys.get("generator")).startswith("extractive@"),
+        by_pipeline=text_of(keys.get("generator")).startswith(("extractive@", "model@")),
         lines=lines,
     )
 
