@@ -5,6 +5,7 @@ The weighted sum keeps how much better the best is than the rest; ranks do not, 
 """
 
 from dataclasses import dataclass, replace
+from math import log, sqrt
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -25,6 +26,9 @@ NEAR = 0.22
 # Evidence by words and nearness together, below which a result is called weak: as many true questions lose their `ok`
 # as by the rule for words alone (bench/vectors.py prints the curve).
 SURE = 0.465
+# How many units the conversations have that these were measured on. The more there are, the nearer the nearest of them
+# is by chance, with the root of the logarithm.
+MEASURED_WITH = 550
 # With fewer vectors nothing is usual: the nearest may be shown, and is weak.
 FEW = 5
 _MILLION = 1_000_000
@@ -74,7 +78,8 @@ def fuse(dense: Dense, slots: Ints, words: "Floats", ideal: float) -> tuple["Flo
 
     ``words`` are the scores by words, ``ideal`` the best that words can give. A unit that has no vector yet stands
     where its words put it. One that shares no word is admitted when it is near. Nearness is ``(cosine - usual) / (1 -
-    usual)``, where ``usual`` is the mean cosine of the others: unlike a cosine it means the same for every model.
+    usual)``, where ``usual`` is the mean cosine of the others, less what comes by chance among so many: unlike a cosine
+    it means the same for models whose cosines lie close together and for others.
     """
     rows = dense.rows[slots]
     known = rows >= 0
@@ -90,7 +95,8 @@ def fuse(dense: Dense, slots: Ints, words: "Floats", ideal: float) -> tuple["Flo
         # A sum of whole numbers, which does not depend on their order.
         total = int(np.rint(cosines * _MILLION).astype(np.int64).sum()) / _MILLION
         usual = (total - most) / (len(cosines) - 1)
-        nearness[known] = (cosines - usual) / max(1 - usual, 1 / _MILLION)
+        by_chance = sqrt(log(len(cosines)) / log(MEASURED_WITH))
+        nearness[known] = (cosines - usual) / max(1 - usual, 1 / _MILLION) / by_chance
     top = max(float(words.max(initial=0.0)), LEAST_TOP * ideal)
     fusion = dense.fusion
     if fusion.method == "rrf":

@@ -98,9 +98,6 @@ class VectorUpkeep:
 
     async def complete(self) -> None:
         """Wait until every text has its vector. Raises EmbeddingFault when the model does not work."""
-        with self._lock:
-            if self.refused:
-                self.refused, self._state = set(), None  # another attempt
         waiter = self._waiter(self._end)
         self.start()
         await result_of(waiter)
@@ -222,6 +219,8 @@ class VectorUpkeep:
         """Embed what has no vector, if the index has changed since that was last done."""
         with self._lock:
             soon, end = list(self._soon), list(self._end)
+        if end and self.refused:
+            self.refused, self._state = set(), None  # whoever waits for all is worth another attempt
         opened = self._opened()
         if opened is None:
             self._release([*soon, *end])

@@ -54,8 +54,13 @@ async def traverse(
 
 
 async def reindex(reme: "ReMe") -> IndexReport:
-    """Build the index anew from the files. The files are not touched; a file that cannot be read is listed."""
-    return await reme.index.reindex()
+    """Build the index anew from the files. The files are not touched; a file that cannot be read is listed.
+
+    With an embedding model, passages that have no vector get one.
+    """
+    report = await reme.index.reindex()
+    await reme.index.embed()
+    return report
 
 
 async def doctor(reme: "ReMe") -> Diagnosis:

@@ -209,6 +209,7 @@ def _receipt(receipt: ForgetReceipt) -> Shown:
         lines.append(f"  history: {receipt.history_entries} entries")
     lines += [f"  history: {path}" for path in receipt.history_files]
     lines += [f"  index: {path}" for path in receipt.indexed]
+    lines += [f"  vectors: {receipt.vectors}"] if receipt.vectors else []
     told = "plain text" if receipt.unlinked else "leads nowhere"
     lines += [f"  link: {_place(link)} ({told})" for link in receipt.links]
     lines += [f"  not changed: {path}: {reason}" for path, reason in receipt.failed]
@@ -261,7 +262,9 @@ def _status(status: Status) -> str:
     for name, value in status.index.items():
         if value in ("", None):
             continue
-        if isinstance(value, list | tuple):
+        if isinstance(value, dict):
+            rows += [(f"{name}: {key}", _said(one)) for key, one in value.items() if one not in ("", None)]
+        elif isinstance(value, list | tuple):
             rows.append((name, str(len(value))))
             rows += [("", " ".join(map(str, item)) if isinstance(item, list | tuple) else str(item)) for item in value]
         else:

@@ -6,6 +6,7 @@ sentence says why), 2 the command itself is wrong. AgentScope is imported by the
 
 import asyncio
 import inspect
+import os
 import sys
 from collections.abc import Callable
 from enum import Enum
@@ -209,7 +210,8 @@ async def _answer(job: Job, vault: Path, arguments: dict[str, Any]) -> Any:
         raise ReMeError(f"There is no vault at {vault}. Name one with --vault or REME_VAULT; a write makes a new one.")
     from ..reme import ReMe
 
-    reme = ReMe(vault_dir=vault)
+    # The name of the model that needs no key: other ones are objects, which a command line cannot be given.
+    reme = ReMe(vault_dir=vault, embedding_model=os.environ.get("REME_EMBEDDING_MODEL") or None)
     try:
         if job.bar:
             from .progress import with_bar
