@@ -82,14 +82,16 @@ class ExcerptReader:
         """The text of a hit: the file's own lines, or turn by turn where they were dressed or cut."""
         parts = sorted(group.excerpts, key=lambda excerpt: excerpt.number)
         entry = self._corpus.files[group.path]
-        plain = not any(part.speaker or part.clipped for part in parts)
+        # Between the statements of a long-term note stand lines that are no text: where each of them is said.
+        stated = str(entry.front.get("generator") or "").startswith("dream@")
+        plain = not stated and not any(part.speaker or part.clipped for part in parts)
         if len(parts) > 1 and plain and entry.kind != "journal":
             first, last = (entry.slots[parts[at].number] for at in (0, -1))
             begin, stop = int(self._corpus.column("begin")[first]), int(self._corpus.column("stop")[last])
             data = self._bytes(entry, begin, stop) if 0 <= begin < stop else None
             if data is not None:
                 return display(decode_exact(data)).replace("\r\n", "\n").strip("\n")
-        apart = "\n" if all(part.speaker for part in parts) else "\n\n"
+        apart = "\n" if stated or all(part.speaker for part in parts) else "\n\n"
         return apart.join(part.text for part in parts)
 
     def unit_text(self, entry: FileEntry, slot: int) -> str | None:
