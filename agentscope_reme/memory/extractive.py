@@ -8,7 +8,7 @@ section that was said on it; the lines below are of the same day.
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .blocks import calls_of, is_said_by_user, output_text, results_of, text_of
@@ -57,10 +57,11 @@ _TROUBLE = re.compile(
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a section, without the day on which it was said."""
+    """A line of a section, without the day on which it was said; where facts compete, how much it is worth."""
 
     text: str
     day: str = ""
+    weight: int = 0
 
 
 async def extractive_checkpoint(
@@ -166,7 +167,10 @@ def _sorted_lines(messages: Sequence["Msg"], previous: str, words: Mapping[str, 
         before["Next Steps"] = [line for line in before.get("Next Steps", []) if not line.text.startswith(_GO_ON)]
     found["Progress"] = [Line(text) for text in _progress(messages, words)]
     found["Critical Context"] = _bare_names(said, found) + found["Critical Context"]
-    return {name: _unique([*before.get(name, []), *found[name]]) for name in SECTIONS}
+    lines = {name: _unique([*before.get(name, []), *found[name]]) for name in SECTIONS}
+    for name in _BY_WEIGHT:
+        lines[name] = [replace(line, weight=_weight(line.text)) for line in lines[name]]
+    return lines
 
 
 def _bare_names(said: Sequence["Msg"], found: Mapping[str, Sequence[Line]]) -> list[Line]:
@@ -296,7 +300,7 @@ def _by_worth(name: str, lines: Sequence[Line]) -> Iterable[int]:
     if name in _BOTH_ENDS:
         return [i for pair in zip(range(len(lines)), newest, strict=True) for i in dict.fromkeys(pair)][: len(lines)]
     if name in _BY_WEIGHT:
-        return sorted(newest, key=lambda i: -_weight(lines[i].text))  # equal ones stay in order, the newest first
+        return sorted(newest, key=lambda i: -lines[i].weight)  # equal ones stay in order, the newest first
     return newest
 
 

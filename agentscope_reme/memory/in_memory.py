@@ -329,12 +329,11 @@ class ReMeInMemoryMemory(InMemoryMemory):
         from ..vault.dialog import JournalRecord
 
         await self.message_tokens()
-        records = [
-            JournalRecord(message.to_dict(), tuple(marks), self._ledger.cost(message))
-            for message, marks in entries
-            if RECALL not in marks
+        kept = [
+            (message, tuple(marks), self._ledger.cost(message)) for message, marks in entries if RECALL not in marks
         ]
-        await journal.add(records)
+        # One after the other while they are written: thousands at once would have the collector stop everything.
+        await journal.add(JournalRecord(message.to_dict(), marks, tokens) for message, marks, tokens in kept)
 
     def remove(self, entries: Sequence[Entry], *, tombstones: bool = True) -> None:
         """Take these very objects out of the content, whatever has come in meanwhile."""

@@ -114,14 +114,14 @@ class Journal:
     def __deepcopy__(self, memo: dict[int, Any]) -> "Journal":
         return self
 
-    async def add(self, records: Sequence[JournalRecord]) -> int:
+    async def add(self, records: Iterable[JournalRecord]) -> int:
         """:meth:`append` in a thread; when the caller is cancelled it is finished first."""
         from .files import finish
 
         added: int = await finish(self.append, records)
         return added
 
-    def append(self, records: Sequence[JournalRecord]) -> int:
+    def append(self, records: Iterable[JournalRecord]) -> int:
         """Journal messages, durably when this returns; how many lines were added.
 
         Known messages add none, whoever journalled them. All lines of a call are made durable together. When the disk
@@ -155,7 +155,7 @@ class Journal:
                 return
         self._scan()
 
-    def _fresh_lines(self, records: Sequence[JournalRecord], kept: list[str]) -> list[tuple[bytes, int, int]]:
+    def _fresh_lines(self, records: Iterable[JournalRecord], kept: list[str]) -> list[tuple[bytes, int, int]]:
         """The lines to add, with their numbers and keys. The files they point to are added to ``kept``; their folder is
         still to be synced."""
 
