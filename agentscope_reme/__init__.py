@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .adapters import LocalEmbedding, ReMeLongTermMemory
     from .config import ReMeConfig
     from .hooks import MemoryCompactionHook, RecallHook, RecordingHook
-    from .memory import ReMeInMemoryMemory, ToolResultCompactor
+    from .memory import ReMeInMemoryMemory, ReMeSession, ToolResultCompactor
     from .models import SearchHit, SearchResult
     from .reme import ReMe
     from .toolkit import register_memory_tools
@@ -24,6 +24,7 @@ _HOME = {
     "ReMeConfig": ".config",
     "ReMeInMemoryMemory": ".memory",
     "ReMeLongTermMemory": ".adapters",
+    "ReMeSession": ".memory",
     "MemoryCompactionHook": ".hooks",
     "RecallHook": ".hooks",
     "RecordingHook": ".hooks",
@@ -40,6 +41,7 @@ __all__ = [
     "ReMeConfig",
     "ReMeInMemoryMemory",
     "ReMeLongTermMemory",
+    "ReMeSession",
     "RecallHook",
     "RecordingHook",
     "SearchHit",

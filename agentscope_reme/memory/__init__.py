@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .compactor import Compactor
     from .in_memory import ReMeInMemoryMemory
+    from .session import ReMeSession
     from .tool_result import ToolResultCompactor
 
-__all__ = ["Compactor", "ReMeInMemoryMemory", "ToolResultCompactor"]
+__all__ = ["Compactor", "ReMeInMemoryMemory", "ReMeSession", "ToolResultCompactor"]
 
 # Resolved on use: only the memory itself needs AgentScope, and importing that takes more than a second.
-_HOME = {"Compactor": ".compactor", "ReMeInMemoryMemory": ".in_memory", "ToolResultCompactor": ".tool_result"}
+_HOME = {
+    "Compactor": ".compactor",
+    "ReMeInMemoryMemory": ".in_memory",
+    "ReMeSession": ".session",
+    "ToolResultCompactor": ".tool_result",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -41,6 +41,7 @@ def _anthropic(formatted: list[Any]) -> list[str]:
 
 def _gemini(formatted: list[Any]) -> list[str]:
     wire = {"function_call": "functionCall", "function_response": "functionResponse", "inline_data": "inlineData"}
+    wire["thought_signature"] = "thoughtSignature"
     contents = [
         {**content, "parts": [{wire.get(key, key): value for key, value in part.items()} for part in content["parts"]]}
         for content in formatted

@@ -147,9 +147,10 @@ async def test_an_interrupted_call_and_an_empty_turn_are_repaired_for_every_prov
         model = provider.model(stub, False)
         reme = reme_over(vault_dir, 20_000, model, formatter=provider.formatter())
         agent = agent_of(reme, model, depot_list, formatter=provider.formatter())
-        block: Any = {"type": "tool_use", "id": "open-1", "name": "depot_list", "input": {"depot": 1}}
-        second: Any = {**block, "id": "open-2", "input": {"depot": 2}}
-        answer: Any = {"type": "tool_result", "id": "open-1", "name": "depot_list", "output": "interrupted"}
+        # AgentScope 1.0.16 takes an id for Gemini's signature, which is base64.
+        block: Any = {"type": "tool_use", "id": "open0001", "name": "depot_list", "input": {"depot": 1}}
+        second: Any = {**block, "id": "open0002", "input": {"depot": 2}}
+        answer: Any = {"type": "tool_result", "id": "open0001", "name": "depot_list", "output": "interrupted"}
         orphan: Any = {"type": "tool_result", "id": "gone", "name": "depot_list", "output": "nobody asked"}
         await agent.memory.add(
             [
