@@ -87,6 +87,13 @@ class Anchors:
             added = self.index.add([anchor.terms for anchor in anchors])
             self._set(path, added, [anchor.target for anchor in anchors])
 
+    def rename(self, path: str, new_path: str) -> None:
+        """Say that a file's links stand in another."""
+        slots = self._slots.pop(path, None)
+        if slots is not None:
+            self._slots[new_path] = slots
+            self._source[np.array(slots)] = self._paths.of(new_path)
+
     def remove(self, path: str) -> None:
         """Forget the links of a file."""
         slots = self._slots.pop(path, None)

@@ -108,6 +108,19 @@ class Corpus:
         self.revision += 1
         self._append(self.files[path], units)
 
+    def rename(self, path: str, new_path: str) -> None:
+        """Give a file another path, at which none is known; what was read of it must not depend on the path."""
+        self.revision += 1
+        entry = self.files.pop(path)
+        self.telling.discard(path)
+        self._note_names(_names(entry))
+        entry.path, entry.names = new_path, None
+        self._note_names(_names(entry))
+        self.files[new_path] = entry
+        if entry.tells:
+            self.telling.add(new_path)
+        self.anchors.rename(path, new_path)
+
     def remove(self, path: str) -> bool:
         """Forget a file and its units."""
         entry = self.files.get(path)

@@ -2,11 +2,14 @@
 
 import asyncio
 import logging
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from itertools import islice
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ..models import IndexReport
@@ -36,16 +39,16 @@ class Freshness:
     is needed.
     """
 
-    def __init__(self, opened: "Callable[[], Opened]", stopped: Callable[[], bool]) -> None:
-        self._opened, self._stopped = opened, stopped
+    def __init__(self, root: Path, opened: "Callable[[], Opened]", stopped: Callable[[], bool]) -> None:
+        self._root, self._opened, self._stopped = root, opened, stopped
         self._job_lock = threading.Lock()
         self._job: Future[IndexReport] | None = None
         self.scanned = -1.0  # monotonic time at which the last scan ended
         self._scan_began = -1.0  # and that at which it began
         self._scan_seconds = 0.0
         self.error = ""
-        self._own: set[str] = set()  # what the vault of this process has changed
-        self._seen: set[str] = set()  # what the watcher has noticed
+        self._own: dict[str, None] = {}  # what the vault of this process has changed, in this order
+        self._seen: dict[str, None] = {}  # what the watcher has noticed
         self._sets = threading.Lock()
         self._reading = threading.Lock()
         self._watcher: Watcher | None = None
@@ -89,15 +92,13 @@ class Freshness:
     def changed(self, path: str, kind: str) -> None:
         """The vault has changed a file, on whatever thread: read before the next search."""
         with self._sets:
-            self._own.add(path)
+            self._own[path] = None
 
     def _noticed(self, paths: frozenset[str]) -> None:
         """The watcher has noticed changes, on its thread: read at once, so that no search has to."""
         if self._stopped():
             return
-        self._take_news()
-        with self._sets:
-            self._seen |= paths
+        self._see(paths)
         self.read_changed()
         self._save_when_much()
 
@@ -108,6 +109,7 @@ class Freshness:
         known when it was called is in the index, also what another thread was about to read.
         """
         deadline = time.monotonic() + seconds
+        self._take_news()
         while True:
             if not self._reading.acquire(timeout=min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX)):
                 return len(self._own) + len(self._seen) or 1
@@ -118,8 +120,7 @@ class Freshness:
                 try:
                     self._opened().sync.check(batch)
                 except BaseException:
-                    with self._sets:
-                        self._seen |= set(batch)
+                    self._see(batch)
                     raise
             finally:
                 self._reading.release()
@@ -129,15 +130,21 @@ class Freshness:
     def _next(self) -> list[str]:
         with self._sets:
             wanted = self._own or self._seen
-            batch = sorted(wanted)[:BATCH]
-            self._own.difference_update(batch)
-            self._seen.difference_update(batch)
+            batch = list(islice(wanted, BATCH))
+            for path in batch:
+                self._own.pop(path, None)
+                self._seen.pop(path, None)
         return batch
+
+    def _see(self, paths: Iterable[str]) -> None:
+        """Files that are gone come last: they may have moved to where others are, and their entries with them."""
+        ordered = sorted(paths, key=lambda path: (not os.path.lexists(self._root / path), path))
+        with self._sets:
+            self._seen |= dict.fromkeys(ordered)
 
     async def wait_until_current(self, seconds: float) -> str:
         """Wait for a look at the files, if one is due; what is to be said when it is not over in time."""
         if self.watched:
-            self._take_news()
             return ""
         pause = max(RECONCILE_SECONDS, self._scan_seconds / RECONCILE_SHARE)
         if self.scanned >= 0 and not self.scanning and time.monotonic() - self.scanned < pause:
@@ -154,17 +161,14 @@ class Freshness:
 
     def catch_up(self, seconds: float) -> bool:
         """Make sure that what the files are now is in the index; whether that was done in so many seconds. Blocks."""
-        if self.watched:
-            self._take_news()
-        elif self.start_scan(fresh=True).exception(seconds) is not None:
+        if not self.watched and self.start_scan(fresh=True).exception(seconds) is not None:
             return False
         return self.read_changed(seconds) == 0
 
     def _take_news(self) -> None:
         """What the watcher holds back for its quiet window need not wait for a search that comes before."""
         if self._watcher is not None and (news := self._watcher.take_news()):
-            with self._sets:
-                self._seen |= news
+            self._see(news)
 
     def start_scan(self, fresh: bool = False) -> "Future[IndexReport]":
         """The scan under way, or a new one; ``fresh`` starts one after that."""

@@ -44,7 +44,7 @@ class Index(LinkQuestions, VectorQuestions):
         self._open: Opened | None = None
         self._closed = False
         self._working: Sync | None = None  # what builds an index beside the open one
-        self._freshness = Freshness(self._opened, lambda: self._closed)
+        self._freshness = Freshness(vault.root, self._opened, lambda: self._closed)
         vault.subscribe(self._freshness.changed)
         self._vectors = self._arm(embedding_model) if embedding_model is not None else None
 

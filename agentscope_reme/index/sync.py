@@ -17,6 +17,7 @@ from ..vault.layout import DIALOG, RESOURCE, UNINDEXED, is_ignored, iter_files
 from ..vault.storage import read_all
 from .corpus import Corpus
 from .entries import FileEntry, UnitEntry
+from .moved import links_from, reads_alike
 from .reading import MAX_FILE_BYTES, read_entries, read_more
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class Sync:
         self.progress = Progress()
         self.passes = 0  # how many files have been read into terms
         self.restamped = 0  # how many known files only have new times since the index was stored
+        self._digests: dict[str, str] | None = None  # the path of a file with these bytes, as it was last known
         self._free = threading.Condition()
         self._busy: set[str] = set()  # files that are being read: whoever comes second finds them known
 
@@ -211,7 +213,12 @@ class Sync:
         with self.store.lock:
             known = self.store.corpus.files.get(path)
             before = (known.digest, known.size, known.lines, known.fault) if known is not None else None
-        if before is not None and before[0] == hashlib.sha256(data).hexdigest():
+        digest = hashlib.sha256(data).hexdigest()
+        if before is None and self._moved_here(path, digest, times):
+            counts.added += 1
+            counts.removed += 1
+            return
+        if before is not None and before[0] == digest:
             with self.store.lock:
                 if known is not None and known.checked <= checked:
                     self.restamped += (known.mtime, known.ctime) != times[:2]
@@ -238,6 +245,28 @@ class Sync:
         else:
             counts.changed += 1
 
+    def _moved_here(self, path: str, digest: str, times: tuple[int, int, int]) -> bool:
+        """Take over what is known of a file that is gone and had these bytes; False when it must be read."""
+        with self.store.lock:
+            files = self.store.corpus.files
+            if self._digests is None:
+                self._digests = {entry.digest: entry.path for entry in files.values()}
+            known = files.get(self._digests.get(digest, ""))
+            if known is None or known.digest != digest or path in files or not reads_alike(known.path, path):
+                return False
+            old = known.path
+            if os.path.lexists(self._vault.root / old):
+                return False  # a copy, or the same name in other letters
+            self.store.corpus.rename(old, path)
+            known.links = links_from(path, known.links)
+            known.mtime, known.ctime, known.checked = times
+            self._digests[digest] = path
+            self.store.graph.remove_file(old)
+            self.store.graph.set_file(path, known.links, (known.title, *known.aliases))
+            self.store.failed.pop(old, None)
+            self.store.failed.pop(path, None)
+        return True
+
     def _extend(self, path: str, data: bytes, before: tuple[str, int, int, str], times: tuple[int, int, int]) -> bool:
         """Add a journal's new lines; False when it did not only grow by whole lines."""
         digest, size, lines, fault = before
@@ -262,6 +291,8 @@ class Sync:
 
     def _put(self, entry: FileEntry, units: list[UnitEntry]) -> None:
         self.store.corpus.put(entry, units)
+        if self._digests is not None:
+            self._digests[entry.digest] = entry.path
         self.store.graph.set_file(entry.path, entry.links, (entry.title, *entry.aliases))
 
     def _forget(self, path: str, counts: Counts) -> None:

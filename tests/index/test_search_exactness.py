@@ -174,5 +174,9 @@ async def test_verify_finds_nothing_in_an_index_that_followed_the_files_and_name
     corpus.remove(lost)
     index._opened().sync._listed = lambda: iter(())  # nothing new is seen meanwhile
     index._opened().sync.scan = lambda **_: None
-    assert await index.verify() == (f"{victim}: its passages differ from the file's", f"{lost}: not in the index")
+    assert await index.verify() == (
+        f"{victim}: its passages differ from the file's",
+        f"{lost}: not in the index",
+        f"{lost}: in the graph of links, but not in the index",
+    )
     await index.close()
