@@ -17,7 +17,7 @@ from ..vault.layout import DIALOG, RESOURCE, UNINDEXED, is_ignored, iter_files
 from ..vault.storage import read_all
 from .corpus import Corpus
 from .entries import FileEntry, UnitEntry
-from .moved import links_from, reads_alike
+from .moved import Contents, links_from, reads_alike
 from .reading import MAX_FILE_BYTES, read_entries, read_more
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Sync:
         self.progress = Progress()
         self.passes = 0  # how many files have been read into terms
         self.restamped = 0  # how many known files only have new times since the index was stored
-        self._digests: dict[str, str] | None = None  # the path of a file with these bytes, as it was last known
+        self._contents: Contents | None = None  # made when the first unknown file is met
         self._free = threading.Condition()
         self._busy: set[str] = set()  # files that are being read: whoever comes second finds them known
 
@@ -249,18 +249,23 @@ class Sync:
         """Take over what is known of a file that is gone and had these bytes; False when it must be read."""
         with self.store.lock:
             files = self.store.corpus.files
-            if self._digests is None:
-                self._digests = {entry.digest: entry.path for entry in files.values()}
-            known = files.get(self._digests.get(digest, ""))
-            if known is None or known.digest != digest or path in files or not reads_alike(known.path, path):
+            if self._contents is None:
+                self._contents = Contents((entry.digest, entry.path) for entry in files.values())
+            for old in self._contents.like(digest, path):
+                known = files.get(old)
+                if known is None or known.digest != digest:
+                    self._contents.discard(digest, old)
+                elif reads_alike(old, path) and not os.path.lexists(self._vault.root / old):
+                    break  # no copy, and not the same name in other letters
+            else:
                 return False
-            old = known.path
-            if os.path.lexists(self._vault.root / old):
-                return False  # a copy, or the same name in other letters
+            if path in files:
+                return False  # another thread has read it
             self.store.corpus.rename(old, path)
             known.links = links_from(path, known.links)
             known.mtime, known.ctime, known.checked = times
-            self._digests[digest] = path
+            self._contents.discard(digest, old)
+            self._contents.add(digest, path)
             self.store.graph.remove_file(old)
             self.store.graph.set_file(path, known.links, (known.title, *known.aliases))
             self.store.failed.pop(old, None)
@@ -291,8 +296,8 @@ class Sync:
 
     def _put(self, entry: FileEntry, units: list[UnitEntry]) -> None:
         self.store.corpus.put(entry, units)
-        if self._digests is not None:
-            self._digests[entry.digest] = entry.path
+        if self._contents is not None:
+            self._contents.add(entry.digest, entry.path)
         self.store.graph.set_file(entry.path, entry.links, (entry.title, *entry.aliases))
 
     def _forget(self, path: str, counts: Counts) -> None:

@@ -153,3 +153,28 @@ async def test_after_many_moves_the_answers_are_those_of_an_index_built_from_the
             one, two = await reme.search(query, 30), await fresh.search(query, 30)
             assert (one.status, one.hits) == (two.status, two.hits)
         await fresh.close()
+
+
+async def test_a_folder_that_has_a_copy_elsewhere_is_not_read_again_either(put, vault_dir) -> None:
+    fill(put, "d", 6)
+    shutil.copytree(vault_dir / "d", vault_dir / "copy")
+    shutil.copytree(vault_dir / "d", vault_dir / "a copy")
+    async with ReMe(vault_dir, watch="off") as reme:
+        before = passes(reme)
+        (vault_dir / "d").rename(vault_dir / "e")
+        await reme.index.sync()
+        assert passes(reme) == before
+        assert {path.split("/")[0] for path in reme.index._opened().store.corpus.files} == {"a copy", "copy", "e"}
+        assert await reme.index.verify() == ()
+
+
+async def test_many_files_with_the_same_bytes_are_taken_in_and_moved(put, vault_dir) -> None:
+    for number in range(200):
+        put(f"{number}/index.md", "")
+        put(f"{number}/{number}.md", "")
+    async with ReMe(vault_dir, watch="off") as reme:
+        for number in range(0, 200, 3):
+            (vault_dir / str(number)).rename(vault_dir / f"moved{number}")
+        await reme.index.sync()
+        assert reme.index.status()["files"] == 400
+        assert await reme.index.verify() == ()
