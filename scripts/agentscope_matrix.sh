@@ -36,7 +36,7 @@ assert version("agentscope") == sys.argv[1], version("agentscope")
 PY
     # The command line and the promises of vault and index (6 to 9, 15) know no AgentScope.
     "$venv/bin/python" -m pytest -q -n 0 -p no:cacheprovider \
-        tests/memory tests/hooks tests/toolkit tests/promises tests/e2e tests/service \
+        tests/memory tests/hooks tests/toolkit tests/promises tests/e2e tests/service tests/support \
         --ignore-glob 'tests/service/test_cli*' --ignore-glob 'tests/promises/test_promise_0[6-9]*' \
         --ignore-glob 'tests/promises/test_promise_15*'
 }
