@@ -62,7 +62,7 @@ class ReMeConfig(BaseModel):
     reconcile_seconds: float = Field(60.0, gt=0, description="Between two looks at all files, where there are events.")
 
     # Recall and recording
-    recall_limit: int = Field(5, ge=1, le=20, description="Most passages recalled before a reply.")
+    recall_limit: int = Field(8, ge=1, le=20, description="Most passages recalled before a reply.")
     recall_tokens: int = Field(1_500, ge=0, description="Most tokens recalled; at most an eighth of the window.")
     recall_timeout: float = Field(3.0, gt=0, description="Seconds that a reply waits for recall.")
     core_tokens: int = Field(1_000, ge=0, description="Tokens of MEMORY.md given once a session; 0 gives none.")

@@ -25,6 +25,9 @@ logger = logging.getLogger(__name__)
 RECALL_NAME = "recalled_memory"
 """Who a message of recalled text is from."""
 
+LEAST_SHARE = 0.7
+"""Share of the best score that a recalled passage must have (docs/ledger.md)."""
+
 # What is looked up of a long message: a paste says little about what is asked.
 _QUESTION_CHARS = 600
 _FRAME_TOKENS = 40  # what the fence of one passage costs, about
@@ -117,13 +120,30 @@ async def recall_hits(
                 about = result.evidence >= WEAK
             if not about:
                 return []
-            hits = list(result.hits)
+            hits = _near(result.hits)
             if shown is not None:
                 hits = await asyncio.to_thread(_fresh, reme, hits, shown)
             return hits[:limit]
     except TimeoutError:
         logger.info("Nothing was recalled within %s s.", timeout)
         return []
+
+
+def _near(hits: "Sequence[SearchHit]") -> "list[SearchHit]":
+    """The hits that are about as good as the best one; nobody asked for the others.
+
+    The line of a day's page that only names a card is left out beside a passage of that card.
+    """
+    cited = {hit.path for hit in hits}
+    kept = []
+    for hit in hits:
+        if hit.score < LEAST_SHARE * hits[0].score:
+            continue
+        names_cards = hit.path.startswith(f"{DAILY}/") and hit.path.count("/") == 1
+        if names_cards and (linked := _LINKED.findall(hit.text)) and cited.issuperset(linked):
+            continue
+        kept.append(hit)
+    return kept
 
 
 def _fresh(reme: "ReMe", hits: "Sequence[SearchHit]", shown: Shown) -> "list[SearchHit]":

@@ -64,3 +64,21 @@ def test_own_memory_manager_inherits_everything(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
 def test_every_example_is_run_by_a_test(name: str) -> None:
     assert name in Path(__file__).read_text(encoding="utf-8")
+
+
+def test_recall_and_record_is_given_what_the_last_session_said_and_nothing_for_small_talk(tmp_path: Path) -> None:
+    out = run("recall_and_record.py", tmp_path)
+    asked, thanks = out.split("=== Recalled for")[1:]
+    assert "Kepler street" in asked
+    assert 'source="daily/' in asked
+    assert asked.count("The user is called Lin.") == thanks.count("The user is called Lin.") == 1
+    assert "recalled-memory" not in thanks
+    cards = "".join(path.read_text("utf-8") for path in (tmp_path / ".reme" / "daily").glob("*/*.md"))
+    assert "4,200 euros" in cards
+    assert "is called Lin" not in cards
+
+
+def test_long_term_memory_retrieves_what_the_last_session_said(tmp_path: Path) -> None:
+    out = run("long_term_memory.py", tmp_path)
+    assert re.search(r'<recalled-memory source="(daily|session)/\S+:\d+-\d+".*\n.*night train', out)
+    assert "Kept 1 fact in daily/" in out
