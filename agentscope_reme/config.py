@@ -52,6 +52,9 @@ class ReMeConfig(BaseModel):
     chunk_chars: int = Field(1_200, ge=200, description="Largest chunk, in characters.")
     embed_toc: bool = Field(True, description="Give each chunk the whole heading path above it.")
     chinese: Literal["bigram", "jieba"] = Field("bigram", description="How Chinese text becomes terms.")
+    index_processes: int | None = Field(
+        None, ge=0, description="Processes that read a large new vault; None is one a core (at most 4), 0 is none."
+    )
     search_wait: float = Field(5.0, ge=0, description="Seconds a search waits for the first scan before it is stale.")
     ignore: tuple[str, ...] = Field((), description="Glob patterns, beside the built-in ones, never indexed or listed.")
     watch: Literal["auto", "poll", "off"] = Field(

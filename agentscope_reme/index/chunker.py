@@ -64,19 +64,25 @@ class Document:
 
 
 def read_document(
-    path: str, text: str, *, chunk_chars: int = 1200, embed_toc: bool = True, first_line: int = 1
+    path: str,
+    text: str,
+    *,
+    chunk_chars: int = 1200,
+    embed_toc: bool = True,
+    first_line: int = 1,
+    with_chunks: bool = True,
 ) -> Document:
     """Read one file; its suffix decides how. Never raises on content.
 
     ``path`` is vault-relative; ``chunk_chars`` in characters. ``first_line`` numbers the lines of a piece of a file
-    that is read by lines (what was appended to a journal).
+    that is read by lines (what was appended to a journal). ``with_chunks=False`` leaves ``chunks`` empty.
     """
     if path.lower().endswith(MARKDOWN):
-        return _read_markdown(path, text, chunk_chars, embed_toc)
-    return _read_other(path, text, chunk_chars, embed_toc, first_line)
+        return _read_markdown(path, text, chunk_chars, embed_toc, with_chunks)
+    return _read_other(path, text, chunk_chars, embed_toc, first_line, with_chunks)
 
 
-def _read_markdown(path: str, text: str, chunk_chars: int, embed_toc: bool) -> Document:
+def _read_markdown(path: str, text: str, chunk_chars: int, embed_toc: bool, with_chunks: bool) -> Document:
     from ..vault.frontmatter import parse
     from ..vault.wikilink import front_matter_links, parse_links
 
@@ -105,11 +111,13 @@ def _read_markdown(path: str, text: str, chunk_chars: int, embed_toc: bool) -> D
         front_matter=front,
         links=links,
         units=units,
-        chunks=tuple(_chunks(path, lines, passages, units, title, chunk_chars, embed_toc)),
+        chunks=tuple(_chunks(path, lines, passages, units, title, chunk_chars, embed_toc)) if with_chunks else (),
     )
 
 
-def _read_other(path: str, text: str, chunk_chars: int, embed_toc: bool, first_line: int) -> Document:
+def _read_other(
+    path: str, text: str, chunk_chars: int, embed_toc: bool, first_line: int, with_chunks: bool
+) -> Document:
     lines = Lines(text, first=first_line, offset=1 if text.startswith("\ufeff") else 0)
     limit = min(chunk_chars, LONGEST_UNIT)
     name = PurePosixPath(path)
@@ -145,7 +153,7 @@ def _read_other(path: str, text: str, chunk_chars: int, embed_toc: bool, first_l
         date=path_date(path),
         headings=headings,
         units=units,
-        chunks=tuple(_chunks(path, lines, ordered, units, title, chunk_chars, embed_toc)),
+        chunks=tuple(_chunks(path, lines, ordered, units, title, chunk_chars, embed_toc)) if with_chunks else (),
     )
 
 

@@ -121,9 +121,11 @@ def find_dates(text: str, today: date | None = None) -> tuple[DateMention, ...]:
         for match in _YEAR.finditer(text):
             offer(3, _mention(match.start(), match.end(), int(match.group()), None, None))
     lower = text.lower()
-    if any(start in lower for start in MONTH_STARTS):
-        for match in _NAMED.finditer(text):
-            offer(1, _read_named(match, text))
+    for start in MONTH_STARTS:
+        if start in lower:
+            for match in _NAMED.finditer(text):
+                offer(1, _read_named(match, text))
+            break
     if today is not None:
         for begin, stop, grain, first, last in find_relative(text, today):
             tokens = _tokens(first.year, first.month, first.day) if grain == "day" else ()

@@ -25,7 +25,7 @@ def embedded_text(speaker: str, text: str) -> str:
 
     Neither place, title nor headings belong to it, so that text which moves keeps its vector.
     """
-    line = _SPACE.sub(" ", unicodedata.normalize("NFC", spoken(speaker, text))).strip()[:MOST_CHARS]
+    line = " ".join(unicodedata.normalize("NFC", spoken(speaker, text)).split())[:MOST_CHARS]
     return line if any(char.isalnum() for char in line) else ""
 
 

@@ -23,6 +23,8 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 # Written in capitals these are names and not the function words they look like.
 CAPITAL_NAMES = frozenset({"US", "IT", "WHO"})
 
+# Stems that are remembered; a vault's everyday words are fewer.
+_MOST_KNOWN = 20_000
 _VOWEL = re.compile("[aeiouy]")
 # Forms that are everyday words of their own ("a bit", "rose", "leaves") are left out.
 _IRREGULAR = """
@@ -150,6 +152,7 @@ class Stemmer:
         self._snowball: Any = None
         # A Snowball stemmer works in a buffer of its own and is not safe to share without a lock.
         self._lock = threading.Lock()
+        self._known: dict[str, str] = {}
 
     @staticmethod
     def version() -> str:
@@ -160,6 +163,15 @@ class Stemmer:
 
     def stem(self, word: str) -> str:
         """Stem of a case-folded word; words with digits or letters beyond ASCII stay as they are."""
+        known = self._known.get(word)
+        if known is None:
+            known = self._stem(word)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known = {}
+            self._known[word] = known
+        return known
+
+    def _stem(self, word: str) -> str:
         if not (word.isascii() and word.isalpha()):
             return word
         base = irregular_forms().get(word, word)

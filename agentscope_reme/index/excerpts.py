@@ -107,7 +107,8 @@ class ExcerptReader:
         if entry.kind == "journal":
             from .chunker import read_document
 
-            units = read_document(entry.path, text, first_line=int(corpus.column("first")[slot])).units
+            first = int(corpus.column("first")[slot])
+            units = read_document(entry.path, text, first_line=first, with_chunks=False).units
             part = self._part_of_line(entry, slot)
             return units[part].text if part < len(units) else None
         return text.replace("\r\n", "\n")
@@ -133,7 +134,8 @@ class ExcerptReader:
                 return None
             if hashlib.sha256(data).hexdigest() != entry.digest:
                 return None
-            document = read_document(entry.path, decode(data)[0], chunk_chars=self._chunk_chars)
+            text = decode(data)[0]
+            document = read_document(entry.path, text, chunk_chars=self._chunk_chars, with_chunks=False)
             self._derived[entry.path] = document.units
         units = self._derived[entry.path]
         return units[number].text if number < len(units) else ""

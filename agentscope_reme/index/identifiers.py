@@ -97,7 +97,7 @@ def _collect(word: str, level: int, pieces: dict[str, None], parts: dict[str, No
     if _VERSION.fullmatch(word):
         _collect_version(word.casefold(), pieces)
         return
-    while level < len(_SEPARATORS):
+    while level < len(_SEPARATORS) and not word.isalnum():
         segments = [segment for segment in _SEPARATORS[level].split(word) if segment]
         if len(segments) > 1:
             if level:

@@ -89,7 +89,7 @@ def read_entries(
     from .chunker import Unit, read_document
 
     text, exact, encoding, fault = decode(data)
-    document = read_document(path, text, chunk_chars=chunk_chars, embed_toc=embed_toc)
+    document = read_document(path, text, chunk_chars=chunk_chars, embed_toc=embed_toc, with_chunks=False)
     front = document.front_matter
     entry = FileEntry(
         path=path,
@@ -128,7 +128,7 @@ def read_more(path: str, data: bytes, tokenizer: "Tokenizer", *, base: int, firs
     text, exact, encoding, fault = decode(data)
     if encoding != "utf-8" or fault:
         return None
-    document = read_document(path, text, first_line=first_line)
+    document = read_document(path, text, first_line=first_line, with_chunks=False)
     return unit_entries(document, data, text, exact, tokenizer, base=base, first_line=first_line)
 
 

@@ -56,6 +56,9 @@ class Stretches:
 
     def set_file(self, ids: Ints, file: int, place: int, lengths: Ints, blurred: Ints, flags: Ints) -> None:
         """Set a file's stretches; the arrays run over its units in file order."""
+        if len(ids) == 1:
+            self._set_one(int(ids[0]), file, place, lengths, blurred, flags)
+            return
         begins = np.arange(0, len(lengths), STRETCH)
         self._set(ids, np.full(len(ids), file), begins, begins + place, lengths, blurred, flags)
 
@@ -71,6 +74,18 @@ class Stretches:
         begins = np.repeat(np.cumsum(counts) - counts, per_file) + number * STRETCH
         self._set(np.arange(len(file)), file, begins, places[begins], lengths, blurred, flags)
         return np.repeat(np.arange(len(file), dtype=np.int32), self.column("size"))
+
+    def _set_one(self, at: int, file: int, place: int, lengths: Ints, blurred: Ints, flags: Ints) -> None:
+        """A file of one stretch, as most are."""
+        table = self._table
+        table.reserve(at + 1)
+        self.count = max(self.count, at + 1)
+        self.living += int(table["size"][at] == 0)
+        length = int(lengths.sum())
+        self.total += length - int(table["length"][at])
+        values = (file, place, len(lengths), length, int(blurred.min()), int(np.bitwise_or.reduce(flags)), -1, -1)
+        for name, value in zip(_FIELDS, values, strict=True):
+            table[name][at] = value
 
     def _set(self, ids: Ints, file: Ints, begins: Ints, place: Ints, lengths: Ints, blurred: Ints, flags: Ints) -> None:
         if not len(ids):

@@ -17,7 +17,12 @@ from ..vault.layout import DIALOG, RESOURCE, UNINDEXED, is_ignored, iter_files
 from ..vault.storage import read_all
 from .corpus import Corpus
 from .entries import FileEntry, UnitEntry
+<<<<<<< agentscope_reme/index/sync.py
+from .moved import links_from, reads_alike
+from .read_ahead import ReadAhead, helpers_for
+=======
 from .moved import Contents, links_from, reads_alike
+>>>>>>> /tmp/full1/m/head
 from .reading import MAX_FILE_BYTES, read_entries, read_more
 
 if TYPE_CHECKING:
@@ -94,7 +99,12 @@ class Sync:
         self.progress = Progress()
         self.passes = 0  # how many files have been read into terms
         self.restamped = 0  # how many known files only have new times since the index was stored
+<<<<<<< agentscope_reme/index/sync.py
+        self._digests: dict[str, str] | None = None  # the path of a file with these bytes, as it was last known
+        self._ahead: ReadAhead | None = None
+=======
         self._contents: Contents | None = None  # made when the first unknown file is met
+>>>>>>> /tmp/full1/m/head
         self._free = threading.Condition()
         self._busy: set[str] = set()  # files that are being read: whoever comes second finds them known
 
@@ -106,13 +116,14 @@ class Sync:
         self.progress = Progress(total=len(files))
         seen = {path for path, _ in files}
         bulk = len(files) > len(self.store.corpus.files) + 500
-        for path, status in files:
-            if stop():
-                return self._report(counts, started)
-            self._check(path, status, counts, every)
-            with self.store.lock:
-                self.store.corpus.tidy(bulk=bulk)
-            self.progress.done += 1
+        with self._reading_ahead(files):
+            for path, status in files:
+                if stop():
+                    return self._report(counts, started)
+                self._check(path, status, counts, every)
+                with self.store.lock:
+                    self.store.corpus.tidy(bulk=bulk)
+                self.progress.done += 1
         with self.store.lock:
             unseen = [path for path in (*self.store.corpus.files, *self.store.failed) if path not in seen]
         # Gone, or made since the folder was listed, or in a folder that could not be read.
@@ -170,6 +181,23 @@ class Sync:
         if real != path:  # a link, or another spelling on a disk that takes both: known by its own name
             self._drop(path, counts)
             self._check_all([real], counts)
+
+    @contextmanager
+    def _reading_ahead(self, files: list[tuple[str, os.stat_result]]) -> Iterator[None]:
+        """Have other processes read the new ones among many files meanwhile."""
+        config = self._config
+        new = [(path, status.st_size) for path, status in files if path not in self.store.corpus.files]
+        helpers = helpers_for(config.index_processes, sum(size for _, size in new if size <= MAX_FILE_BYTES))
+        if not helpers:
+            yield
+            return
+        settings = {"chunk_chars": config.chunk_chars, "embed_toc": config.embed_toc, "chinese": config.chinese}
+        ahead = self._ahead = ReadAhead(self._vault.root, [path for path, _ in new], settings, helpers)
+        try:
+            yield
+        finally:
+            self._ahead = None
+            ahead.close()
 
     @contextmanager
     def _alone(self, path: str) -> Iterator[None]:
@@ -230,7 +258,8 @@ class Sync:
         if before is not None and path.startswith(JOURNALS) and self._extend(path, data, before, times):
             counts.changed += 1
             return
-        entry, units = read_entries(
+        read = self._ahead.take(path, data) if self._ahead is not None else None
+        entry, units = read or read_entries(
             path, data, self._tokenizer, chunk_chars=self._config.chunk_chars, embed_toc=self._config.embed_toc
         )
         entry.mtime, entry.ctime, entry.checked = times

@@ -43,8 +43,11 @@ _CAPITAL_MONTH = re.compile(r"\b(?:May|March)\s\d")
 def has_time_words(text: str) -> bool:
     """Whether a text names a time ("yesterday", "last week", a weekday, a month, a year, "昨天")."""
     lower = text.lower()
-    if any(hint in lower for hint in _ENGLISH_HINTS) and (_ENGLISH_TIME.search(text) or _CAPITAL_MONTH.search(text)):
-        return True
+    for hint in _ENGLISH_HINTS:
+        if hint in lower:
+            if _ENGLISH_TIME.search(text) or _CAPITAL_MONTH.search(text):
+                return True
+            break
     if not text.isascii() and _CHINESE_TIME.search(text):
         return True
     return _NUMERIC_TIME.search(text) is not None

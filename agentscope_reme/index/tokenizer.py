@@ -21,6 +21,7 @@ _VERSION = 1
 # About 6 MB of terms; a vault's everyday vocabulary is smaller than this.
 _MOST_CACHED = 32_768
 _LONGEST_CACHED = 64
+_MOST_SHORT = 4_096
 
 
 def terms_with_char(char: str, vocabulary: Iterable[str]) -> list[str]:
@@ -57,6 +58,7 @@ class Tokenizer:
         self._runs: Bigrams | JiebaWords = JiebaWords(user_dict) if chinese == "jieba" else Bigrams()
         self._stemmer = Stemmer()
         self._words = _Words(self)
+        self._short: dict[str, tuple[str, ...]] = {}
 
     @cached_property
     def fingerprint(self) -> str:
@@ -70,6 +72,18 @@ class Tokenizer:
 
     def terms(self, text: str) -> list[str]:
         """Index terms of a text, in order, repeats kept. Function words are kept only where nothing else is left."""
+        if len(text) > _LONGEST_CACHED:
+            return self._terms(text)
+        # Titles, headings, tags and front matter come again and again.
+        known = self._short.get(text)
+        if known is None:
+            known = tuple(self._terms(text))
+            if len(self._short) >= _MOST_SHORT:
+                self._short = {}
+            self._short[text] = known
+        return list(known)
+
+    def _terms(self, text: str) -> list[str]:
         text = normalised(text)
         out: list[str] = []
         words, cut = self._words, self._runs.cut

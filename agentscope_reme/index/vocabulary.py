@@ -5,7 +5,7 @@ A dictionary of strings takes about 110 bytes a term, this takes 12 and the term
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from zlib import crc32
 
@@ -50,19 +50,22 @@ class Vocabulary:
         number = self._known.get(term)
         return self._settled(term) if number is None else number
 
-    def numbers(self, terms: Iterable[str]) -> list[int]:
+    def numbers(self, terms: Sequence[str]) -> list[int]:
         """The numbers of terms; those that are not there are added."""
-        known, out = self._known, []
-        for term in terms:
-            number = known.get(term)
-            if number is None:
-                number = self._settled(term)
+        found = list(map(self._known.get, terms))
+        if None in found:
+            for at, number in enumerate(found):
                 if number is None:
-                    number = len(self._by_hash) + len(self._new)
-                    self._new.append(term)
-                known[term] = number
-            out.append(number)
-        return out
+                    found[at] = self._number(terms[at])
+        return found  # type: ignore[return-value]
+
+    def _number(self, term: str) -> int:
+        number = self.get(term)
+        if number is None:
+            number = len(self._by_hash) + len(self._new)
+            self._new.append(term)
+        self._known[term] = number
+        return number
 
     def names(self) -> list[str]:
         """All terms in the order of their numbers."""
