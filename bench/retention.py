@@ -1,6 +1,6 @@
 """Retention score: facts are planted in real agent runs, five compactions follow, and what of them is left?
 
-    python bench/retention.py FILE [--window 16000] [--messages 200] [--model NAME]
+    python bench/retention.py FILE [--window 16000] [--messages 200] [--model NAME] [--tuning]
 
 FILE is the JSON lines of ``bench/trajectories.py``. Runs are joined into sessions, each is divided into five parts, and
 facts are planted in every part: paths, numbers, names, decisions, in English and Chinese, in what the user says, in
@@ -11,6 +11,10 @@ a question that does not contain it? ``either`` is what an agent can still answe
 Rows: ``extractive`` is the checkpoint without a model; ``forgetful model`` is a stub whose checkpoints say nothing, so
 that what is left is what the checks put back; ``NAME`` is a real model at ``REME_LLM_BASE_URL`` (OpenAI-compatible)
 with ``REME_LLM_API_KEY``, when it is given.
+
+``--tuning`` prints instead what one setting after the other does to the same sessions, when compaction starts by
+itself: how often it does, how large the context is at a step on average, how many results move to files, how many facts
+are left. The table of ``docs/tuning.md`` is printed by it.
 """
 
 import argparse
@@ -33,6 +37,7 @@ from trajectories import arguments_of, runs
 
 from agentscope_reme import ReMe
 from agentscope_reme.memory.blocks import json_text
+from agentscope_reme.models import CompactionEvent
 
 ROUNDS = 5
 SECTIONS = ("Goal", "Constraints", "Progress", "Key Decisions", "Next Steps", "Critical Context")
@@ -193,12 +198,28 @@ def _text_block(message: Msg) -> Any:
 # --- one session ----------------------------------------------------------------------------------------------------
 
 
-async def one(number: int, messages: list[Msg], window: int, model: Any) -> list[Kept]:
-    """Live through a session and see what is left."""
+@dataclass
+class Lived:
+    """What one session showed beside its facts."""
+
+    kept: list[Kept]
+    sizes: list[int]
+    compactions: int = 0
+    offloaded: int = 0
+
+
+async def one(number: int, messages: list[Msg], model: Any, *, forced: bool = True, **settings: Any) -> Lived:
+    """Live through a session and see what is left; with ``forced`` it is compacted after each part."""
     chance, wanted, planted = random.Random(number), facts(number), []
     with tempfile.TemporaryDirectory() as folder:
         formatter = OpenAIChatFormatter() if model is not None else None
-        async with ReMe(folder, max_input_length=window, chat_model=model, formatter=formatter) as reme:
+        lived = Lived([], [])
+
+        def noted(event: CompactionEvent) -> None:
+            lived.compactions += event.kind == "compacted"
+            lived.offloaded += event.results_offloaded
+
+        async with ReMe(folder, chat_model=model, formatter=formatter, on_event=noted, watch="off", **settings) as reme:
             memory = reme.get_in_memory_memory(f"s{number}")
             size = len(messages) // ROUNDS + 1
             for turn in range(ROUNDS):
@@ -208,10 +229,13 @@ async def one(number: int, messages: list[Msg], window: int, model: Any) -> list
                     await memory.add(message)
                     if message.role != "assistant":  # what comes before a reasoning step
                         await reme.compaction.keep_within_window(memory, system_prompt="You use tools to help.")
-                await reme.compaction.compact(memory)
+                        lived.sizes.append(await memory.message_tokens() + await memory.summary_tokens())
+                if forced:
+                    await reme.compaction.compact(memory)
             await reme.await_summary_tasks()
             context = "\n".join(json_text(message.to_dict()) for message in await memory.get_memory())
-            return [await _kept(reme, fact, context) for fact in planted]
+            lived.kept = [await _kept(reme, fact, context) for fact in planted]
+    return lived
 
 
 async def _kept(reme: ReMe, fact: Fact, context: str) -> Kept:
@@ -240,6 +264,54 @@ def by(kept: Sequence[Kept], key: str) -> dict[str, list[Kept]]:
     return dict(sorted(groups.items()))
 
 
+VARIATIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"max_input_length": 8_000},
+    {"max_input_length": 32_000},
+    {"max_input_length": 64_000},
+    {"compact_ratio": 0.5},
+    {"compact_ratio": 0.85},
+    {"memory_compact_reserve": 500},
+    {"memory_compact_reserve": 1_400},
+    {"summary_max_tokens": 500},
+    {"summary_max_tokens": 1_000},
+    {"recent_tool_results": 1},
+    {"recent_tool_results": 10},
+    {"old_max_bytes": 1_000},
+    {"old_max_bytes": 12_000},
+)
+
+
+async def tuning(path: Path, least: int) -> str:
+    """Return the table of what settings do."""
+    rows = []
+    for changed in VARIATIONS:
+        settings = {"max_input_length": 16_000, **changed}
+        lived = [
+            await one(number, messages, None, forced=False, **settings)
+            for number, messages in enumerate(sessions(path, least))
+        ]
+        kept = [each for session in lived for each in session.kept]
+        sizes = [size for session in lived for size in session.sizes]
+        said = [each for each in kept if each.fact.speaker == "user"]
+        name = ", ".join(f"`{key}={value}`" for key, value in changed.items()) or "defaults, window 16 000"
+        rows.append(
+            [
+                name,
+                f"{sum(session.compactions for session in lived) / len(lived):.1f}",
+                f"{sum(sizes) / len(sizes):.0f}",
+                f"{sum(session.offloaded for session in lived) / len(lived):.0f}",
+                f"{sum(each.in_context for each in said) / len(said):.2f}",
+                shares(kept)[1],
+                shares(kept)[3],
+            ]
+        )
+    head = [
+        "setting", "compactions", "tokens a step", "results moved", "users' facts in context", "all facts", "either",
+    ]  # fmt: skip
+    return table(head, rows)
+
+
 def real_model(name: str) -> Any:
     """Return the model of this name, at the address the environment names."""
     key, address = os.environ.get("REME_LLM_API_KEY"), os.environ.get("REME_LLM_BASE_URL")
@@ -256,8 +328,12 @@ async def main() -> None:
     parser.add_argument("--messages", type=int, default=200)
     parser.add_argument("--model", help="name of a model that makes the checkpoints of one more row")
     parser.add_argument("--lost", action="store_true", help="print the facts that are in neither place")
+    parser.add_argument("--tuning", action="store_true", help="print what settings do instead")
     options = parser.parse_args()
     path = data_file(options.file, "usage: python bench/retention.py FILE")
+    if options.tuning:
+        print(await tuning(path, options.messages))
+        return
     models: dict[str, Any] = {"extractive": None, "forgetful model": Forgetful()}
     if options.model:
         models[options.model] = real_model(options.model)
@@ -265,7 +341,7 @@ async def main() -> None:
     for name, model in models.items():
         kept: list[Kept] = []
         for number, messages in enumerate(sessions(path, options.messages)):
-            kept += await one(number, messages, options.window, model)
+            kept += (await one(number, messages, model, max_input_length=options.window)).kept
         rows.append([name, "all", *shares(kept)])
         for key in ("speaker", "kind", "language", "round"):
             rows += [[name, f"{key} {value}", *shares(group)] for value, group in by(kept, key).items()]
