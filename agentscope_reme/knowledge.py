@@ -141,16 +141,15 @@ class Knowledge:
         When this returns they are in the journal and the work is queued, both on the disk: a process that ends before
         the card is written leaves it to the next one that starts.
         """
-        from copy import deepcopy
+        from .pipelines.conversation import identity_of, journalled, plain_messages, snapshot
 
-        from .pipelines.conversation import identity_of, journalled, plain_messages
-
-        given = [deepcopy(message) for message in plain_messages(messages)]
-        if not given:
+        taken = snapshot(messages)
+        if not taken:
             return
         vault = self.vault
 
         def payload() -> dict[str, Any]:
+            given = plain_messages(taken)
             identity = session_id or identity_of(given)
             journalled(vault, identity, given)
             ids = [message["id"] for message in given]

@@ -92,10 +92,10 @@ async def auto_memory(
         ``retry``: whether asking again may help.
     """
     try:
-        given = plain_messages(messages)
+        date = day_of(vault, date) if date else ""
+        given = await asyncio.to_thread(plain_messages, messages)
         if not given:
             return Response(True, "There are no messages.", {"n_messages": 0, "created": False, "modified": False})
-        date = day_of(vault, date) if date else ""
         identity = session_id or identity_of(given)
         await finish(journalled, vault, identity, given)
     except (ReMeError, ValueError) as error:
@@ -117,7 +117,7 @@ async def remember(
     """:func:`auto_memory` for messages that are in the journal of a session, by their ids."""
     try:
         given = await asyncio.to_thread(messages_in, vault, session_id, ids)
-        day = day_of(vault, date) if date else latest_day(given, vault.now())
+        day = day_of(vault, date) if date else await asyncio.to_thread(latest_day, given, vault.now())
         return await _remember(_Run(vault, given, session_id, day, language, memory_hint), planner)
     except (ReMeError, ValueError) as error:
         return _failure(error)
@@ -184,8 +184,8 @@ async def _without_model(run: _Run, heard: Sequence[Heard]) -> Response:
 
 async def _ask(run: _Run, planner: Planner, present: ParsedNote | None, heard: list[Heard]) -> Found:
     """Have the model read what is new, piece by piece, and take what the messages bear out."""
-    spoken = (one.said.text for one in heard if one.said.role == "user")
-    language = language_of(spoken) if run.language == "auto" else run.language
+    spoken = [one.said.text for one in heard if one.said.role == "user"]
+    language = await asyncio.to_thread(language_of, spoken) if run.language == "auto" else run.language
     found = Found(heard, language)
     part = memory_of(present, run.day)
     system = system_prompt(language, run.language)
@@ -194,7 +194,7 @@ async def _ask(run: _Run, planner: Planner, present: ParsedNote | None, heard: l
     limit, place = PIECE_CHARS, 0
     while place < len(heard):
         piece = list(piece_of(heard[place:], limit, language))
-        known = merged(part, found.additions).items
+        known = (await asyncio.to_thread(merged, part, found.additions)).items
         about = {"name": found.name or named, "text": beside, "hint": run.hint}
         try:
             user = request(piece, day=run.day, items=known, **about)

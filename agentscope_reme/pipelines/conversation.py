@@ -49,6 +49,21 @@ def plain_messages(messages: Iterable[Any]) -> list[dict[str, Any]]:
     return found
 
 
+def snapshot(messages: Iterable[Any]) -> list[Any]:
+    """The messages as they are now: copies down to their blocks, which programs change in place. Cheap on purpose."""
+    taken = []
+    for message in messages:
+        plain = message.to_dict() if hasattr(message, "to_dict") else message
+        taken.append({key: _copied(value) for key, value in plain.items()} if isinstance(plain, Mapping) else plain)
+    return taken
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_copied(one) for one in value]
+    return {key: _copied(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+
 def identity_of(messages: Sequence[Mapping[str, Any]]) -> str:
     """A session id for a conversation that has none: the same for the same first message."""
     first = messages[0]

@@ -105,7 +105,7 @@ def taken_from(plan: MemoryPlan, said: Sequence[Said], known: Sequence[Item], vo
     for item in plan.items[:MAX_ITEMS]:
         text = _cleaned(item.text)
         cited = [said[number - 1] for number in dict.fromkeys(item.sources) if 0 < number <= len(said)]
-        problem = "it says nothing" if not text else _problem(text, cited or said, said, vouched)
+        problem = "it says nothing" if not text else _problem(text, cited, said, vouched)
         if problem:
             refused.append(f"{text[:80]}: {problem}")
             continue
@@ -147,6 +147,8 @@ def _cleaned(text: str) -> str:
 
 def _problem(text: str, cited: Sequence[Said], said: Sequence[Said], vouched: Sequence[str]) -> str:
     """Why an item cannot be believed; "" when nothing speaks against it."""
+    if cited and _bear_out(cited, text):
+        return ""  # as most are, and the whole need not be gone through
     texts = [*(one.text for one in said), *(one.speaker for one in said), *vouched]
     clocks = {one.local_day.isoformat() for one in said if one.local_day}
     days = sorted({one.day for one in said if one.day} | clocks)

@@ -34,9 +34,6 @@ POLL_SECONDS = 0.2
 PROMPT_SECONDS = 0.04
 """How long :meth:`Worker.add` holds its caller for the disk; what takes longer is finished in a thread."""
 
-FIRST_SECONDS = 0.5
-"""The same for the first task of a process, which loads what writing needs; imports hold a loop wherever they run."""
-
 LONGEST_SLEEP = 60.0
 """Between two looks for work that waits for its time; computers sleep, and clocks are set."""
 
@@ -67,7 +64,6 @@ class Worker:
         self._lines: deque[str] = deque(maxlen=_MOST_LINES)
         self._writer: ThreadPoolExecutor | None = None
         self._adding: set[Future[str]] = set()
-        self._has_added = False
 
     # --- putting work there ---------------------------------------------------------------------------------------
 
@@ -77,8 +73,7 @@ class Worker:
         The task is on the disk when this returns, unless the disk takes longer than PROMPT_SECONDS: an event loop must
         not be held. It is then finished in a thread, which also the end of the process waits for.
         """
-        patience = PROMPT_SECONDS if self._has_added else FIRST_SECONDS
-        self._has_added = True
+        _load()
         if self._writer is None:
             self._writer = ThreadPoolExecutor(1, thread_name_prefix="agentscope-reme-queue")
         adding = self._writer.submit(lambda: self.queue.add(kind, payload()))
@@ -89,7 +84,7 @@ class Worker:
             loop = None
         adding.add_done_callback(lambda done: self._added(done, kind))
         try:
-            adding.exception(patience)
+            adding.exception(PROMPT_SECONDS)
         except NotYet:
             if loop is not None:
                 here = loop
@@ -227,6 +222,13 @@ class Worker:
             # The vault cannot be read or written: there is nothing to be done before somebody adds or starts again.
             self._lines.append(f"failed: {error}")
             logger.warning("Background work stopped (%s); what is pending is done later.", error)
+
+
+def _load() -> None:
+    """Import what writing a task needs, once: in the thread it would be counted as slowness of the disk."""
+    import filelock  # noqa: F401
+
+    from . import conversation  # noqa: F401
 
 
 def _call(loop: asyncio.AbstractEventLoop, function: Callable[[], Any]) -> None:

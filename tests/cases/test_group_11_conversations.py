@@ -107,6 +107,9 @@ async def test_c11_04_a_model_that_returns_only_something_new_takes_nothing_away
 PROGRAM = """
 import asyncio, os, sys
 from agentscope_reme import ReMe
+from agentscope_reme.pipelines import worker
+
+worker.PROMPT_SECONDS = 20  # the disk may be slow where this runs
 
 async def main():
     reme = ReMe({vault!r}, chat_model=None)
