@@ -189,6 +189,8 @@ class VectorUpkeep:
                 await self._catch_up()
                 pause = FIRST_PAUSE
             except Exception as error:  # whatever happens here must not end the work for good
+                if "cannot schedule new futures" in str(error):
+                    return  # the program ends and nobody has closed the index: threads take no work any more
                 await self._rest(error, pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
             if not self._all():

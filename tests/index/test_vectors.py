@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from agentscope_reme.index import Index, embedding, vectors_file, vectors_upkeep
 from agentscope_reme.vault import Vault
 from tests.support.embedding import FakeEmbedding, unreachable
 
+ROOT = Path(__file__).resolve().parents[2]
 PETS = "# Home\n\nOur cat Minka sleeps all day.\n\nThe roof was mended in May.\n"
 WORK = "# Work\n\nThe invoice for the ladder goes to Jonas.\n\nMeetings are on Tuesday.\n"
 OTHERS = "# Others\n\n" + "\n\n".join(f"Sentence number {n} about nothing in particular." for n in range(12)) + "\n"
@@ -500,3 +503,23 @@ async def test_searching_an_empty_folder_makes_none(vault_dir):
     async with ReMe(vault_dir, embedding_model=FakeEmbedding()) as reme:
         assert (await reme.search("animal")).status == "none"
     assert not vault_dir.exists()
+
+
+UNCLOSED = """
+import asyncio, sys
+from agentscope_reme import ReMe
+from tests.support.embedding import FakeEmbedding
+
+async def main():
+    reme = ReMe(sys.argv[1], embedding_model=FakeEmbedding(delay=0.05, block=True), embedding_batch=1)
+    print((await reme.search("Jonas ladder")).hits[0].path)
+
+asyncio.run(main())
+"""
+
+
+def test_a_program_that_ends_without_closing_ends_quietly(three_notes, vault_dir):
+    done = subprocess.run(
+        [sys.executable, "-c", UNCLOSED, str(vault_dir)], capture_output=True, text=True, timeout=60, cwd=ROOT
+    )
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "work.md", "")
