@@ -9,7 +9,6 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from .blocks import calls_of
-from .window import turn_opening
 
 if TYPE_CHECKING:
     from .in_memory import ReMeInMemoryMemory
@@ -58,8 +57,7 @@ head_room: ContextVar[HeadRoom | None] = ContextVar("agentscope_reme_headroom", 
 
 def room_of_step(agent: Any, memory: "ReMeInMemoryMemory") -> HeadRoom | None:
     """Count a step of ``agent``; return the head room of its tools if it is the last one of the reply."""
-    opening = turn_opening(memory.content)
-    turn = memory.content[opening[-1]][0].id if opening else ""
+    turn = memory.ledger.turn
     steps = memory.steps[1] + 1 if memory.steps[0] == turn else 1
     memory.steps = (turn, steps)
     most = getattr(agent, "max_iters", None)

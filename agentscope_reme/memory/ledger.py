@@ -10,7 +10,7 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .blocks import blocks_of, calls_of, output_blocks, results_of
+from .blocks import blocks_of, calls_of, is_said_by_user, output_blocks, results_of
 from .pacing import Pace
 from .tokens import TokenBudget
 from .window import follow
@@ -29,6 +29,8 @@ class Ledger:
         self.marks: Counter[str] = Counter()
         self.total = 0
         self.sound = True
+        # The id of the newest message that a user said.
+        self.turn = ""
         # Messages with tool results that are still bounded as recent, oldest first, with the arguments of their calls.
         self.fresh_results: deque[tuple[Msg, Mapping[str, Any]]] = deque()
         self._open: set[Any] = set()
@@ -52,6 +54,8 @@ class Ledger:
         self._last = message
         self.ids[message.id] += 1
         self.marks.update(marks)
+        if is_said_by_user(message, tuple(marks)):
+            self.turn = message.id
         self._uncounted.append(message)
         self.sound = self.sound and follow(self._open, message)
         for call in calls_of(message):
