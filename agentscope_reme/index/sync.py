@@ -17,12 +17,8 @@ from ..vault.layout import DIALOG, RESOURCE, UNINDEXED, is_ignored, iter_files
 from ..vault.storage import read_all
 from .corpus import Corpus
 from .entries import FileEntry, UnitEntry
-<<<<<<< agentscope_reme/index/sync.py
-from .moved import links_from, reads_alike
-from .read_ahead import ReadAhead, helpers_for
-=======
 from .moved import Contents, links_from, reads_alike
->>>>>>> /tmp/full1/m/head
+from .read_ahead import ReadAhead, helpers_for
 from .reading import MAX_FILE_BYTES, read_entries, read_more
 
 if TYPE_CHECKING:
@@ -99,12 +95,8 @@ class Sync:
         self.progress = Progress()
         self.passes = 0  # how many files have been read into terms
         self.restamped = 0  # how many known files only have new times since the index was stored
-<<<<<<< agentscope_reme/index/sync.py
-        self._digests: dict[str, str] | None = None  # the path of a file with these bytes, as it was last known
-        self._ahead: ReadAhead | None = None
-=======
         self._contents: Contents | None = None  # made when the first unknown file is met
->>>>>>> /tmp/full1/m/head
+        self._ahead: ReadAhead | None = None
         self._free = threading.Condition()
         self._busy: set[str] = set()  # files that are being read: whoever comes second finds them known
 
