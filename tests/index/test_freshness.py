@@ -104,8 +104,10 @@ async def test_a_search_amid_many_changes_has_read_them_or_says_that_it_has_not(
         put(f"{number}.md", "The ferry leaves at nine.\n")
         StubEvents.made[-1].noticed(f"{number}.md", False)
     result = await index.search("ferry", 1)
-    assert result.status == "ok"
-    assert index.status()["files"] == 300
+    if result.status == "stale":  # a machine too busy to read 300 files in five seconds
+        assert "still to be read" in result.note
+    else:
+        assert index.status()["files"] == 300
 
 
 async def test_one_look_is_taken_after_the_events_were_interrupted(put, watched_index, scans):
@@ -216,8 +218,7 @@ async def test_many_changes_that_are_not_read_in_time_make_a_result_stale(put, w
     assert result.status == "stale"
     assert "still to be read" in result.note
     assert [hit.path for hit in result.hits] == ["old.md"]
-    await until_async(lambda: index.status()["fresh"])
-    assert (await index.search("ferry")).status == "ok"
+    await until_async(lambda: index.status()["fresh"] and index.status()["files"] == 201)
 
 
 async def test_a_change_that_could_not_be_read_is_not_forgotten(put, watched_index, monkeypatch):
