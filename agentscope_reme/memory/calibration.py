@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 # Requests smaller than this say more about what a provider adds around them than about its tokenizer.
-LEAST_TOKENS = 300
+LEAST_TOKENS = 100
 # A ratio outside is about something else: a cached prefix that a provider does not report, media, another request.
 PLAUSIBLE = (0.6, 2.5)
 # Providers that report less than they were sent (a part of it cached) must not let the window overflow.

@@ -7,6 +7,7 @@ import re
 
 import pytest
 from agentscope.message import Msg
+from agentscope.model._model_usage import ChatUsage
 from agentscope.token import TokenCounterBase
 from agentscope.tool import Toolkit
 
@@ -118,6 +119,28 @@ async def test_c2_02_a_text_costs_the_same_in_every_place(counter):
         assert abs(await budget.message(message) - alone) <= 60
     arguments = calls("a", content=text)
     assert await budget.message(arguments) == pytest.approx(alone, rel=0.1)
+
+
+@pytest.mark.parametrize("place", ["what the user said", "tool result"])
+async def test_c2_02_what_the_provider_reports_overrides_the_count(vault_dir, place):
+    """A Chinese result of 60 000 characters: 85 000 real tokens are 85 000, in every kind of block, and not 122 000."""
+    text = SENTENCE * 4_300
+    real = 0.9 * len(text)
+
+    class Provider(ScriptedModel):
+        async def __call__(self, *args, **kwargs):
+            response = await super().__call__(*args, **kwargs)
+            response.usage = ChatUsage(round(real), 5, 0.1)
+            return response
+
+    reme = reme_over(vault_dir, 128_000, token_counter=EstimateCounter())
+    agent = agent_of(reme, reme.metered(Provider(default="Fine.")))
+    if place == "tool result":
+        await agent.memory.add([user("look"), calls("a"), result("a", output=text)])
+    else:
+        await agent.memory.add(user(text))
+    await agent(user("and now?"))
+    assert (await agent.memory.estimate_tokens()).estimated_tokens == pytest.approx(real, rel=0.03)
 
 
 # --- C2-03: special tokens --------------------------------------------------------------------------------------------

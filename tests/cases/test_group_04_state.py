@@ -12,7 +12,7 @@ from agentscope.memory import InMemoryMemory
 from agentscope.message import Msg
 from agentscope.session import JSONSession
 
-from agentscope_reme import ReMe, ReMeInMemoryMemory
+from agentscope_reme import ReMe, ReMeInMemoryMemory, ReMeSession
 from agentscope_reme.errors import StateError
 from agentscope_reme.vault import Vault
 from agentscope_reme.vault.dialog import JournalRecord
@@ -260,6 +260,40 @@ async def test_c4_10_what_agentscope_calls_without_awaiting_is_synchronous(vault
         warnings.simplefilter("error")
         assert memory.load_state_dict(memory.state_dict()) is None
     assert [one.content for one in await memory.get_memory()] == ["a"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"null", b"[]", b'{"memory": {"content": [[{"id"'])
+async def test_c4_03_a_damaged_session_is_kept_under_another_name_before_anything_is_written(
+    tmp_path: Path, damage: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    session, file = ReMeSession(tmp_path), tmp_path / "s1.json"
+    file.write_bytes(damage)
+    memory = ReMeInMemoryMemory()
+    with pytest.raises(StateError, match=r"s1\.json is damaged"):
+        await session.load_session_state("s1", memory=memory)
+    await session.load_session_state("absent", memory=memory)  # which is another thing
+    await memory.add(user("new"))
+    await session.save_session_state("s1", memory=memory)
+    (kept,) = tmp_path.glob("s1.json.damaged-*")
+    assert kept.read_bytes() == damage
+    assert str(file) in caplog.text
+    assert json.loads(file.read_text(encoding="utf-8"))["memory"]["content"][0][0]["content"] == "new"
+
+
+async def test_c4_10_a_load_that_is_not_awaited_warns_and_save_load_save_is_stable(tmp_path: Path) -> None:
+    session, memory = ReMeSession(tmp_path), ReMeInMemoryMemory()
+    await memory.add(user("a"))
+    await session.save_session_state("s1", memory=memory)
+    with pytest.warns(RuntimeWarning, match="never awaited"):
+        session.load_session_state("s1", memory=ReMeInMemoryMemory())  # type: ignore[unused-coroutine]
+    seen = []
+    for _ in range(3):
+        again = ReMeInMemoryMemory()
+        await session.load_session_state("s1", memory=again)
+        await session.load_session_state("s1", memory=again)
+        await session.save_session_state("s1", memory=again)
+        seen.append((tmp_path / "s1.json").read_bytes())
+    assert len(set(seen)) == 1
 
 
 async def test_c4_10_loading_before_start_twice_and_again_after_saving_is_stable(vault_dir: Path) -> None:

@@ -3,10 +3,11 @@
 import json
 
 import pytest
+from agentscope.model._model_usage import ChatUsage
 
 from agentscope_reme.memory.plan import MESSAGE_FRAME, plan
 from agentscope_reme.models import Compacted
-from tests.hooks.agents import ByteCounter, agent_of, checkpoint, look, reme_over, user
+from tests.hooks.agents import ByteCounter, agent_of, checkpoint, look, reme_over, sent_tokens, user
 from tests.memory.conversations import calls, result, said
 from tests.support.scripted_model import ScriptedModel
 
@@ -113,6 +114,47 @@ async def test_promise_04_system_prompt_schemas_and_checkpoint_are_part_of_it(va
     envelope = counter.count_text(agent.memory.envelope().get_text_content())
     assert more.compressed_summary_tokens >= envelope
     assert more.estimated_tokens == estimate.estimated_tokens + more.compressed_summary_tokens
+
+
+async def test_promise_04_schemas_count_as_their_tool_groups_are_switched_on_and_off(vault_dir):
+    reme = reme_over(vault_dir, 8_000)
+    agent = agent_of(reme, ScriptedModel(default="Fine."), look)
+    agent.toolkit.create_tool_group("more", "More tools.", active=False)
+    agent.toolkit.register_tool_function(look, group_name="more", func_name="look_again")
+    fixed = []
+    for active in (False, True, False):
+        agent.toolkit.update_tool_groups(["more"], active=active)
+        await agent(user("hello"))
+        fixed.append((await agent.memory.estimate_tokens()).fixed_tokens)
+    assert fixed[0] == fixed[2] < fixed[1]
+
+
+@pytest.mark.parametrize("rate", [0.85, 1.0, 1.6])
+async def test_promise_04_trigger_and_report_follow_what_a_metered_provider_counts(vault_dir, rate):
+    """The window is passed by the provider's count at the step at which the hook folds."""
+    events = []
+    reme = reme_over(vault_dir, 10_000, ScriptedModel(default=checkpoint()), on_event=events.append)
+    counter = ByteCounter()
+
+    class Provider(ScriptedModel):
+        sent = 0
+
+        async def __call__(self, messages, tools=None, *args, **kwargs):
+            response = await super().__call__(messages, tools, *args, **kwargs)
+            self.sent = round(rate * sent_tokens(self.last, counter))
+            response.usage = ChatUsage(self.sent, 1, 0.1)
+            return response
+
+    model = Provider(default="Fine.")
+    agent = agent_of(reme, reme.metered(model))
+    before = 0
+    while not events:
+        before = model.sent
+        await agent(user("word " * 150))
+        assert model.sent <= 10_000
+    assert 0.85 * 7_000 <= before <= 1.1 * 7_000
+    estimate = (await agent.memory.estimate_tokens()).estimated_tokens
+    assert estimate == pytest.approx(model.sent, rel=0.15)
 
 
 async def test_promise_04_a_step_that_adds_nothing_counts_nothing(vault_dir):
