@@ -67,8 +67,8 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
         formatter: The formatter that belongs to ``chat_model``.
         embedding_model: Any AgentScope embedding model, or ``"local"`` for the one of the ``local-embedding`` extra;
             search then compares meanings beside words. Without one it compares words.
-        token_counter: An AgentScope ``TokenCounterBase`` or a :class:`~agentscope_reme.memory.tokens.TextCounter`; the
-            Qwen vocabulary by default.
+        token_counter: An AgentScope ``TokenCounterBase``, a :class:`~agentscope_reme.memory.tokens.TextCounter`, or the
+            name or folder of a Hugging Face tokenizer; the Qwen vocabulary by default.
         toolkit: A ``Toolkit`` that gets the memory tools and whose results are bounded, as :meth:`attach` does it for
             an agent's own.
         on_event: Called with each :class:`~agentscope_reme.models.CompactionEvent`.
