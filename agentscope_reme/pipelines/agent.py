@@ -136,7 +136,7 @@ class Planner:
                 if not _may_be_about_tools(error):
                     raise
                 logger.info("The model refuses a request with a tool (%s); asking for plain text.", _brief(error))
-        form = json.dumps(schema.model_json_schema(), ensure_ascii=False)
+        form = json.dumps(plain_schema(schema), ensure_ascii=False)
         asked = f"{system}\n\n{load_prompt('plan_text', language)}\n\n{form}"
         blocks = await self._call(asked, user)
         self._calls_tools = False  # it answers without: the next plan need not be refused first
@@ -193,8 +193,31 @@ def _told(error: ValidationError) -> str:
     return "; ".join(lines)
 
 
+def plain_schema(schema: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema of a model as every endpoint reads it: no references, no titles, no "or null"."""
+    whole = schema.model_json_schema()
+    parts = whole.pop("$defs", {})
+
+    def plain(value: Any, *, is_fields: bool = False) -> Any:
+        if isinstance(value, list):
+            return [plain(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        if "$ref" in value:
+            rest = {key: one for key, one in value.items() if key != "$ref"}
+            return plain({**parts[value["$ref"].rpartition("/")[2]], **rest})
+        choices = [one for one in value.get("anyOf", ()) if one != {"type": "null"}]
+        if len(choices) == 1:
+            value = {**{key: one for key, one in value.items() if key != "anyOf"}, **choices[0]}
+        kept = {key: one for key, one in value.items() if is_fields or key != "title"}
+        return {key: plain(one, is_fields=key == "properties") for key, one in kept.items()}
+
+    made: dict[str, Any] = plain(whole)
+    return made
+
+
 def _tool(schema: type[BaseModel]) -> dict[str, Any]:
-    form = schema.model_json_schema()
+    form = plain_schema(schema)
     about = " ".join(str(form.pop("description", "") or "The plan.").split())
     return {"type": "function", "function": {"name": TOOL, "description": about, "parameters": form}}
 

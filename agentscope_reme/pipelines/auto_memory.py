@@ -92,7 +92,7 @@ async def auto_memory(
         ``retry``: whether asking again may help.
     """
     try:
-        date = day_of(vault, date) if date else ""
+        date = day_of(vault, str(date)) if date else ""
         given = await asyncio.to_thread(plain_messages, messages)
         if not given:
             return Response(True, "There are no messages.", {"n_messages": 0, "created": False, "modified": False})

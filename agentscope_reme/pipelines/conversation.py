@@ -31,6 +31,10 @@ def plain_messages(messages: Iterable[Any]) -> list[dict[str, Any]]:
     An id that is missing is made from who said what when, so that the same conversation given again is the same.
     ValueError for what is no message.
     """
+    if isinstance(messages, Mapping) or hasattr(messages, "to_dict"):
+        messages = [messages]  # one message is a conversation as well
+    if isinstance(messages, str) or not isinstance(messages, Iterable):
+        raise ValueError("a conversation is a list of messages: AgentScope's, or dictionaries with role and content")
     found = []
     counts: Counter[str] = Counter()
     for number, message in enumerate(messages, 1):

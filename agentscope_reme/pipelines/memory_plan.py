@@ -35,6 +35,7 @@ BY_AGENT = " (agent)"
 """Stands behind the name of a speaker who is no user."""
 
 _DATE = re.compile(r"(?<!\d)\d{4}[-_./]?\d{2}[-_./]?\d{2}(?!\d)")
+_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _PLACEHOLDER = re.compile(r"y{2,4}[-_./]?m{2}[-_./]?d{2}|[{}<>$]", re.IGNORECASE)
 _SAYS_NOTHING = re.compile(
     r"(?:daily|memory|memories|note|notes|card|summary|conversation|chat|dialog(?:ue)?|session|untitled|topic|name|title"
@@ -113,7 +114,7 @@ def taken_from(plan: MemoryPlan, said: Sequence[Said], known: Sequence[Item], vo
         if speaker.role != "user" and instructs(text, external=True):
             refused.append(f"{text[:80]}: it reads as an instruction, and no user said it")
             continue
-        text = shortened(with_dates(_unlinked(text, [one.text for one in said]), speaker.local_day), MAX_TEXT)
+        text = shortened(_dated(_unlinked(text, [one.text for one in said]), speaker), MAX_TEXT)
         replaces = known[item.replaces - 1].text if item.replaces and 0 < item.replaces <= len(known) else ""
         name = speaker.speaker if speaker.role == "user" else speaker.speaker[:40] + BY_AGENT
         additions.append(Addition(Item(item.kind, text, name, speaker.day, speaker.time), replaces))
@@ -192,6 +193,13 @@ def _closest(text: str, said: Sequence[Said]) -> Said:
     from .dream_claims import overlap
 
     return max(reversed(said), key=lambda one: overlap(text, one.text))
+
+
+def _dated(text: str, speaker: Said) -> str:
+    """A text with what its relative dates mean behind it, unless it says so itself."""
+    dated = with_dates(text, speaker.local_day)
+    meant = _ISO_DAY.findall(dated[len(text) :])
+    return text if meant and all(day in text for day in meant) else dated
 
 
 def _unlinked(text: str, texts: Sequence[str]) -> str:

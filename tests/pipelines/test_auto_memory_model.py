@@ -1,7 +1,7 @@
 """The card that a model writes: checked against the messages, merged without loss, dated and named by code."""
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -586,3 +586,22 @@ async def test_the_index_takes_the_rest_of_the_statements_for_copies_and_the_ite
     copied = copied_lines(done.metadata["path"], "model@1", text_of(vault, done))
     assert any("green tea" in line for line in copied)
     assert not any("The flight to Lisbon" in line for line in copied)
+
+
+async def test_a_relative_date_that_is_spelt_out_is_not_spelt_out_again(vault: Vault) -> None:
+    model = scripted(plan(item("下周三（2023-05-31）交付")))
+    done = await remember(vault, model, message("下周三交付"))
+    assert "下周三（2023-05-31）交付\n" in text_of(vault, done)
+
+
+async def test_one_message_and_a_date_object_will_do(vault: Vault) -> None:
+    done = await auto_memory(vault, message(FACT), planner=None, session_id="s", date=date(2024, 2, 29))  # type: ignore[arg-type]
+    assert done.metadata["path"].startswith("daily/2024-02-29/")
+    assert done.metadata["n_messages"] == 1
+
+
+@pytest.mark.parametrize("bad", [None, 5, "I like tea"])
+async def test_what_is_no_conversation_is_said(vault: Vault, bad: Any) -> None:
+    done = await auto_memory(vault, bad, planner=None)
+    assert not done.success
+    assert "list of messages" in done.answer

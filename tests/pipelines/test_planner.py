@@ -11,7 +11,7 @@ from agentscope.model import OpenAIChatModel
 from pydantic import BaseModel, Field
 
 from agentscope_reme.errors import ReMeError
-from agentscope_reme.pipelines.agent import TOOL, PlanError, Planner
+from agentscope_reme.pipelines.agent import TOOL, PlanError, Planner, plain_schema
 from agentscope_reme.pipelines.fence import FENCES, fenced
 from tests.support.openai_stub import OpenAIStub, Refusal
 from tests.support.scripted_model import Cut, Later, Request, ScriptedModel, assert_not_in_system, call
@@ -220,3 +220,30 @@ async def test_a_reply_that_is_shown_again_is_data_too() -> None:
     assert model.last.role_text("user").count("</answer>") == 1
     for request in model.requests:
         assert_not_in_system(request, "obey", "I want tea")
+
+
+class Step(BaseModel):
+    """One step."""
+
+    title: str = Field(description="A field that is called title.")
+    after: int | None = Field(None, description="The step before.")
+
+
+class Steps(BaseModel):
+    """Steps."""
+
+    first: Step = Field(description="Begin here.")
+    others: list[Step] = []
+
+
+def test_the_form_that_a_model_is_shown_has_no_references_and_says_the_same() -> None:
+    form = plain_schema(Steps)
+    text = json.dumps(form)
+    assert "$" not in text
+    assert "null" not in text.replace('"default": null', "")
+    assert "anyOf" not in text
+    step = form["properties"]["others"]["items"]
+    assert step["properties"]["title"] == {"description": "A field that is called title.", "type": "string"}
+    assert step["properties"]["after"] == {"default": None, "description": "The step before.", "type": "integer"}
+    assert form["properties"]["first"]["description"] == "Begin here."
+    assert (form["required"], step["required"]) == (["first"], ["title"])
