@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .fusion import Dense
     from .opened import Opened
 
+LONGEST_QUESTION = 2_000  # characters; words behind are not looked at either
 # Below this share of texts with vectors a search says that its second arm is still growing.
 WHOLE = 0.95
 _REFUSAL = "the embedding model does not take them"
@@ -51,7 +52,9 @@ class VectorArm:
         """The vector of a question, and time for the vectors of a few new texts, within ``embedding_wait`` seconds."""
         until = time.monotonic() + self._config.embedding_wait
         self.upkeep.start()
-        text = await asyncio.to_thread(self._without_names, question)
+        # What a service can be sent: no endless text, and no half of a character.
+        text = question[:LONGEST_QUESTION].encode("utf-8", "replace").decode("utf-8")
+        text = await asyncio.to_thread(self._without_names, text)
         asked = await self.embedder.ask(text, max(0.0, until - time.monotonic()))
         if asked.vector is not None:
             await self.upkeep.settled(max(0.0, until - time.monotonic()))

@@ -27,6 +27,7 @@ LOOK_SECONDS = 0.5
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 # New vectors after which they are stored while the work goes on, and the share of those that are there already.
 SAVE_AFTER, SAVE_SHARE = 256, 0.1
+LONGEST_GOODBYE = 2.0  # seconds
 # Seconds that vectors of texts that are gone are kept: text that is cut here and pasted there needs no new ones.
 GRACE_SECONDS = 60.0
 
@@ -146,8 +147,8 @@ class VectorUpkeep:
         return self.save()
 
     def close(self, seconds: float) -> None:
-        """Stop, and store what there is."""
-        self._embedder.thread.close(seconds)
+        """Stop, and store what there is. Waits for a call of the model that cannot be interrupted, but not for long."""
+        self._embedder.thread.close(min(seconds, LONGEST_GOODBYE))
         self._release(self._all(), EmbeddingFault("the index is closed"))
         if self.table is not None:
             self.drop_and_save()

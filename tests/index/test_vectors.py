@@ -326,6 +326,15 @@ async def test_closing_does_not_wait_for_a_model_that_hangs(three_notes, open_wi
     assert index.status()["closed"]
 
 
+async def test_a_question_of_any_length_and_with_half_characters_can_be_sent(three_notes, open_with):
+    model = FakeEmbedding()
+    index = open_with(model)
+    assert (await index.search("animal \ud800 " + "and so on " * 5_000)).status != "degraded"
+    sent = max(model.texts, key=len)
+    assert len(sent) <= 2_000
+    assert sent.encode("utf-8")
+
+
 async def test_vectors_of_another_length_than_the_model_says_are_a_clear_error(three_notes, open_with):
     index = open_with(FakeEmbedding(dimensions=64, size=32))
     with pytest.raises(ConfigError, match=r"vectors of 32 numbers, but its dimensions are 64"):
