@@ -121,6 +121,7 @@ async def watched_rows(root: Path) -> None:
             touched,
             f"{reme.index._opened().sync.passes - passes} read into terms",
         )
+        await asyncio.sleep(PAUSE)  # the watcher tells of what was touched
         count = sum(path.startswith("0/") for path in corpus.files)
         renamed: list[float] = []
         with timed(renamed):
