@@ -4,8 +4,6 @@ A line is ``{id, seq, msg, marks, tokens, left_at}``. A message is journalled on
 adds nothing, with other content a line. Large parts are pointers (``pointers``), durable before the line that has them.
 """
 
-import hashlib
-import json
 import logging
 import os
 import threading
@@ -15,7 +13,19 @@ from datetime import datetime
 from typing import Any
 
 from ..errors import NoteNotFound
-from .jsonable import dumps, to_jsonable
+from .journal_lines import (
+    AS_LINE,
+    JournalLine,
+    JournalRecord,
+    last_lines,
+    line_at,
+    parse_line,
+    raw_lines,
+    said_digest,
+    split_lines,
+    strict_message,
+)
+from .jsonable import to_jsonable
 from .layout import DIALOG, session_file_name
 from .pointers import StoredResult, pointers_in, put_back, store_result, take_out
 from .seen import Seen, seen_key
@@ -24,38 +34,6 @@ from .storage import Storage
 __all__ = ["Journal", "JournalLine", "JournalRecord", "StoredResult", "pointers_in", "store_result"]
 
 log = logging.getLogger(__name__)
-
-# So many brackets cannot be nested deeper than what is stored.
-PLAIN_DEPTH = 100
-_AS_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_AS_SAID = json.JSONEncoder(sort_keys=True)
-
-
-@dataclass(frozen=True, slots=True)
-class JournalRecord:
-    """A message on its way into the journal.
-
-    ``msg`` is a Msg dictionary (id, name, role, content, metadata, timestamp); ``tokens`` its count by the configured
-    counter; ``left_at`` when it left the context (ISO 8601), by default now.
-    """
-
-    msg: dict[str, Any]
-    marks: tuple[str, ...] = ()
-    tokens: int | None = None
-    left_at: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class JournalLine:
-    """A line of the journal. ``line`` is 1-based in the file."""
-
-    id: str
-    seq: int
-    msg: dict[str, Any]
-    marks: tuple[str, ...] = ()
-    tokens: int | None = None
-    left_at: str = ""
-    line: int = 0
 
 
 @dataclass(slots=True)
@@ -88,13 +66,13 @@ class _Known:
         begins = self.offset
         self.offset += len(raw)
         self.lines += 1
-        line = _parse(raw, self.lines)
+        line = parse_line(raw, self.lines)
         if line is None:
             self.bad += 1 if raw.strip() else 0
             return
         self.count += 1
         self.seq = max(self.seq, line.seq)
-        self.seen.add(seen_key(line.id, _digest(line.msg)), begins)
+        self.seen.add(seen_key(line.id, said_digest(line.msg)), begins)
 
 
 class Journal:
@@ -168,8 +146,8 @@ class Journal:
         now = self._clock().isoformat(timespec="milliseconds")
         pending: set[tuple[str, bytes]] = set()
         for record in records:
-            message = take_out(_strict(record.msg), keep)
-            digest = _digest(message)
+            message = take_out(strict_message(record.msg), keep)
+            digest = said_digest(message)
             name = str(message.get("id") or f"sha-{digest.hex()}")
             if (name, digest) in pending or self._holds(name, digest):
                 continue
@@ -182,7 +160,7 @@ class Journal:
                 "tokens": record.tokens,
                 "left_at": record.left_at or now,
             }
-            raw = _AS_LINE.encode(line)
+            raw = AS_LINE.encode(line)
             lines.append((raw.encode("utf-8") + b"\n", self._known.seq + len(pending), seen_key(name, digest)))
         return lines
 
@@ -192,8 +170,8 @@ class Journal:
         if offset is None:
             return False
         with self._storage.opened(self.path) as (descriptor, _, _):
-            line = _parse(_line_at(descriptor, offset), 0)
-        return line is not None and line.id == name and _digest(line.msg) == digest
+            line = parse_line(line_at(descriptor, offset), 0)
+        return line is not None and line.id == name and said_digest(line.msg) == digest
 
     def drop(self, ids: Iterable[str]) -> list[str]:
         """Forget messages: rewrite the journal without their lines, and return the files they pointed to.
@@ -217,8 +195,8 @@ class Journal:
         """The lines one after the other, without holding the file. Lines that cannot be read are passed over."""
         try:
             with self._storage.opened(self.path) as (descriptor, status, _):
-                for number, raw in enumerate(_raw_lines(descriptor, status.st_size), start=1):
-                    if line := _parse(raw, number):
+                for number, raw in enumerate(raw_lines(descriptor, status.st_size), start=1):
+                    if line := parse_line(raw, number):
                         yield self._expanded(line) if expand else line
         except NoteNotFound:
             return
@@ -230,11 +208,11 @@ class Journal:
         try:
             with self._storage.opened(self.path) as (descriptor, status, _), self._mutex:
                 self._scan_open(descriptor, status)
-                raws = _last_lines(descriptor, status.st_size, count + self._known.bad + 1)
+                raws = last_lines(descriptor, status.st_size, count + self._known.bad + 1)
                 first = self._known.lines + (1 if self._known.rest else 0) - len(raws) + 1
         except NoteNotFound:
             return []
-        found = [line for number, raw in enumerate(raws, start=first) if (line := _parse(raw, number))]
+        found = [line for number, raw in enumerate(raws, start=first) if (line := parse_line(raw, number))]
         return [self._expanded(line) if expand else line for line in found[-count:]]
 
     def find(self, ids: Iterable[str], *, expand: bool = False) -> list[JournalLine]:
@@ -288,18 +266,18 @@ class Journal:
             return
         known.rest, known.loose = 0, None
         os.lseek(descriptor, known.offset, os.SEEK_SET)
-        for raw in _raw_lines(descriptor, status.st_size - known.offset):
+        for raw in raw_lines(descriptor, status.st_size - known.offset):
             if raw.endswith(b"\n"):
                 known.learn(raw)
             else:
-                known.rest, known.loose = len(raw), _parse(raw, known.lines + 1)
+                known.rest, known.loose = len(raw), parse_line(raw, known.lines + 1)
 
 
 def lines_of(storage: Storage, path: str) -> list[JournalLine]:
     """The lines of a journal that can be read, by its path; none when there is no such file."""
     data = storage.read_if_any(path)
-    numbered = enumerate(_split(data or b""), start=1)
-    return [line for number, raw in numbered if (line := _parse(raw, number))]
+    numbered = enumerate(split_lines(data or b""), start=1)
+    return [line for number, raw in numbered if (line := parse_line(raw, number))]
 
 
 def drop_lines(storage: Storage, path: str, unwanted: Callable[[JournalLine], bool]) -> list[JournalLine]:
@@ -307,8 +285,8 @@ def drop_lines(storage: Storage, path: str, unwanted: Callable[[JournalLine], bo
     with storage.lock():
         dropped: list[JournalLine] = []
         kept: list[bytes] = []
-        for number, raw in enumerate(_split(storage.read_if_any(path) or b""), start=1):
-            line = _parse(raw, number)
+        for number, raw in enumerate(split_lines(storage.read_if_any(path) or b""), start=1):
+            line = parse_line(raw, number)
             if line is not None and unwanted(line):
                 dropped.append(line)
             else:
@@ -316,91 +294,3 @@ def drop_lines(storage: Storage, path: str, unwanted: Callable[[JournalLine], bo
         if dropped:
             storage.replace(path, b"".join(kept))
     return dropped
-
-
-def _strict(message: dict[str, Any]) -> dict[str, Any]:
-    """What :func:`to_jsonable` gives, by the short way for a message that is plain JSON already, as most are."""
-    try:
-        text = _AS_LINE.encode(message)
-        if text.count("{") + text.count("[") <= PLAIN_DEPTH:
-            text.encode("utf-8")
-            plain: dict[str, Any] = json.loads(text)
-            return plain
-    except (ValueError, TypeError, RecursionError):
-        pass
-    converted: dict[str, Any] = to_jsonable(message)
-    return converted
-
-
-def _digest(message: dict[str, Any]) -> bytes:
-    """What tells two versions of one message apart: who says what. Pointers stand for what they point to."""
-    said = [message.get("role"), message.get("name"), message.get("content")]
-    try:
-        text = _AS_SAID.encode(said)
-    except RecursionError:
-        text = dumps(said, sort_keys=True)
-    return hashlib.sha256(text.encode("ascii", "backslashreplace")).digest()[:12]
-
-
-def _parse(raw: bytes, number: int) -> JournalLine | None:
-    try:
-        fields = json.loads(raw)
-        message = fields["msg"]
-        if not isinstance(message, dict):
-            return None
-        tokens = fields.get("tokens")
-        return JournalLine(
-            str(fields["id"]),
-            int(fields.get("seq") or 0),
-            message,
-            tuple(str(mark) for mark in fields.get("marks") or ()),
-            tokens if isinstance(tokens, int) else None,
-            str(fields.get("left_at") or ""),
-            number,
-        )
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-
-
-def _raw_lines(descriptor: int, size: int) -> Iterator[bytes]:
-    """The lines of the next ``size`` bytes with their ends; split on LF alone, as JSON text may hold U+2028."""
-    rest = b""
-    left = size
-    while left > 0 and (block := os.read(descriptor, min(left, 1 << 20))):
-        left -= len(block)
-        pieces = (rest + block).split(b"\n")
-        rest = pieces.pop()
-        for piece in pieces:
-            yield piece + b"\n"
-    if rest:
-        yield rest
-
-
-def _line_at(descriptor: int, offset: int) -> bytes:
-    """The line that begins at ``offset``."""
-    os.lseek(descriptor, offset, os.SEEK_SET)
-    data = b""
-    while b"\n" not in data and (block := os.read(descriptor, 65_536)):
-        data += block
-    return data.partition(b"\n")[0]
-
-
-def _split(data: bytes) -> list[bytes]:
-    """The lines of a whole file with their ends."""
-    pieces = data.split(b"\n")
-    return [piece + b"\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
-
-
-def _last_lines(descriptor: int, end: int, count: int) -> list[bytes]:
-    data, position = b"", end
-    while position > 0 and data.count(b"\n") <= count:
-        step = min(position, 65_536)
-        position -= step
-        os.lseek(descriptor, position, os.SEEK_SET)
-        data = os.read(descriptor, step) + data
-    lines = data.split(b"\n")
-    if lines and not lines[-1]:
-        lines.pop()
-    if position > 0:
-        lines = lines[1:]
-    return lines[-count:]

@@ -90,8 +90,8 @@ from tests.hooks.agents import (
 )
 from tests.memory.conversations import result, said
 from tests.support.chat_rules import request_faults
+from tests.support.named_tests import missing, rows
 from tests.support.scripted_model import ScriptedModel, call
-from tests.traps.table import missing, rows
 
 
 def talk(count=12, words=80):

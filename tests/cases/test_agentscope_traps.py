@@ -38,8 +38,8 @@ from packaging.requirements import Requirement
 
 from tests.hooks.agents import agent_of, assert_requests_are_fine, checkpoint, reme_over, user
 from tests.memory.conversations import said
+from tests.support.named_tests import missing, rows
 from tests.support.scripted_model import ScriptedModel
-from tests.traps.table import missing, rows
 
 
 def test_the_table_names_tests_that_exist():
