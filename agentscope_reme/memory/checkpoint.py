@@ -111,10 +111,15 @@ def render_sections(sections: dict[str, str]) -> str:
     return "\n\n".join(f"## {name}\n{sections.get(name, '').strip() or NONE}" for name in SECTIONS)
 
 
-def identifiers(texts: Iterable[str]) -> list[str]:
-    """Return paths, URLs, addresses, ids, numbers of three digits and more, and error lines, each once, in order."""
+def identifiers(texts: Iterable[str], most: int | None = None) -> list[str]:
+    """Return paths, URLs, addresses, ids, numbers of three digits and more, and error lines, each once, in order.
+
+    With ``most``, reading ends when there are so many.
+    """
     seen: dict[str, None] = {}
     for text in texts:
+        if most is not None and len(seen) >= most:
+            break
         for line in text.split("\n"):
             if _ERROR_WORD.search(line, 0, LONGEST_IDENTIFIER):
                 seen.setdefault(line.strip()[:LONGEST_IDENTIFIER])

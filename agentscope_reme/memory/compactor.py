@@ -160,7 +160,7 @@ class Compactor:
         extra_instruction: str,
     ) -> Checkpoint | Failed:
         said = [text_of(message) for message in reversed(messages) if is_said_by_user(message)]
-        must_keep = (await asyncio.to_thread(identifiers, [*said, previous]))[:MOST_IDENTIFIERS]
+        must_keep = await asyncio.to_thread(identifiers, [*said, previous], MOST_IDENTIFIERS)
         draft = without_envelope(previous).replace(EXTRACTIVE, "").strip()
         parts = await aside(len(messages), lambda: list(pieces(messages, limit, thinking=self._thinking)))
         if not parts:
