@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .keyword import top
 from .keyword_columns import Ints
 
 if TYPE_CHECKING:
@@ -73,41 +74,73 @@ class Dense:
     fusion: Fusion
 
 
-def fuse(dense: Dense, slots: Ints, words: "Floats", ideal: float) -> tuple["Floats", float]:
-    """One score for each slot of a scope, on the scale of ``words``; and how near the nearest unit is.
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """How near the units of a scope are to a question as a whole; ``count`` of them have vectors.
+
+    ``usual`` is the mean cosine of all but the nearest, None where there are too few to say.
+    """
+
+    dense: Dense
+    count: int
+    least: float
+    most: float
+    usual: float | None
+
+    @classmethod
+    def of(cls, dense: Dense, slots: Ints) -> "Scope":
+        """The scope of some slots."""
+        rows = dense.rows[slots]
+        cosines = dense.cosines[rows[rows >= 0]].astype(np.float64)
+        count = len(cosines)
+        if not count:
+            return cls(dense, 0, 0.0, 0.0, None)
+        most = float(cosines.max())
+        usual = None
+        if count >= FEW:
+            # A sum of whole numbers, which does not depend on their order.
+            total = int(np.rint(cosines * _MILLION).astype(np.int64).sum()) / _MILLION
+            usual = (total - most) / (count - 1)
+        return cls(dense, count, float(cosines.min()), most, usual)
+
+    def nearest(self, slots: Ints, want: int) -> Ints:
+        """The ``want`` of some slots whose vectors are nearest, with all that tie with the last."""
+        rows = self.dense.rows[slots]
+        cosines = np.where(rows >= 0, self.dense.cosines[rows].astype(np.float64) - self.least + 1 / _MILLION, 0.0)
+        return slots[top(cosines, want)]
+
+    def nearness(self, cosines: "Floats") -> "Floats":
+        """``(cosine - usual) / (1 - usual)``, less what comes by chance among so many.
+
+        Unlike a cosine it means the same for models whose cosines lie close together and for others.
+        """
+        if self.usual is None:
+            return np.where(cosines == self.most, NEAR, 0.0)
+        by_chance = sqrt(log(self.count) / log(MEASURED_WITH))
+        return (cosines - self.usual) / max(1 - self.usual, 1 / _MILLION) / by_chance
+
+
+def fuse(scope: Scope, slots: Ints, words: "Floats", ideal: float) -> tuple["Floats", float]:
+    """One score for each of some slots of a scope, on the scale of ``words``; and the nearness of the scope's nearest.
 
     ``words`` are the scores by words, ``ideal`` the best that words can give. A unit that has no vector yet stands
-    where its words put it. One that shares no word is admitted when it is near. Nearness is ``(cosine - usual) / (1 -
-    usual)``, where ``usual`` is the mean cosine of the others, less what comes by chance among so many: unlike a cosine
-    it means the same for models whose cosines lie close together and for others.
+    where its words put it. One that shares no word is admitted when it is near.
     """
+    if not scope.count:
+        return words, 0.0
+    dense, fusion = scope.dense, scope.dense.fusion
     rows = dense.rows[slots]
     known = rows >= 0
-    if not known.any():
-        return words, 0.0
-    cosines = dense.cosines[rows[known]].astype(np.float64)
-    least, most = float(cosines.min()), float(cosines.max())
-    share, nearness = np.zeros(len(slots)), np.zeros(len(slots))
-    share[known] = (cosines - least) / (most - least) if most > least else 1.0
-    if len(cosines) < FEW:
-        nearness[known] = np.where(cosines == most, NEAR, 0.0)
-    else:
-        # A sum of whole numbers, which does not depend on their order.
-        total = int(np.rint(cosines * _MILLION).astype(np.int64).sum()) / _MILLION
-        usual = (total - most) / (len(cosines) - 1)
-        by_chance = sqrt(log(len(cosines)) / log(MEASURED_WITH))
-        nearness[known] = (cosines - usual) / max(1 - usual, 1 / _MILLION) / by_chance
-    top = max(float(words.max(initial=0.0)), LEAST_TOP * ideal)
-    fusion = dense.fusion
+    cosines = np.where(known, dense.cosines[rows].astype(np.float64), scope.least)
+    share = (cosines - scope.least) / (scope.most - scope.least) if scope.most > scope.least else known.astype(float)
+    best = max(float(words.max(initial=0.0)), LEAST_TOP * ideal)
     if fusion.method == "rrf":
         joint = _by_ranks(fusion, words, share, known)
     else:
-        other = share**fusion.power
-        if not fusion.stretched:
-            other[known] = np.clip(cosines, 0.0, 1.0)
-        joint = (1 - fusion.vectors) * words / top + fusion.vectors * np.where(known, other, words / top)
-    admitted = (words > 0) | (nearness >= NEAR)
-    return np.where(admitted, joint * top, 0.0), float(nearness.max())
+        other = share**fusion.power if fusion.stretched else np.clip(cosines, 0.0, 1.0)
+        joint = (1 - fusion.vectors) * words / best + fusion.vectors * np.where(known, other, words / best)
+    admitted = (words > 0) | (known & (scope.nearness(cosines) >= NEAR))
+    return np.where(admitted, joint * best, 0.0), float(scope.nearness(np.array([scope.most]))[0])
 
 
 def _by_ranks(fusion: Fusion, words: "Floats", near: "Floats", known: NDArray[np.bool_]) -> "Floats":

@@ -13,9 +13,9 @@ import numpy as np
 from .boosts import Context, Weights, ceiling_factors, days_asked_for, factors, stretches_of_days
 from .corpus import Corpus
 from .entries import BLUR, HEADING_ONLY, OFFSETS, REACH
-from .fusion import NEAR, SURE, fuse
+from .fusion import NEAR, SURE, Scope, fuse
 from .keyword import top
-from .keyword_columns import Ints
+from .keyword_columns import Ints, distinct
 from .question import Floats, Question
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ UNIT = BLUR[0]  # counts are in twentieths of a term
 WEAK = 0.195
 DAY_ALONE = 0.01  # of the ideal score: what a unit gets for standing under the day asked for, without a shared word
 DIGITS = 6
+CANDIDATES = 256  # of each arm, where vectors take part
 _SHIFTS = np.array(OFFSETS)[:, None]
 _SHARES = np.array([BLUR[abs(offset)] for offset in OFFSETS], np.int64)[:, None]
 
@@ -82,12 +83,12 @@ def rank(
     ideal = question.ideal or 1.0
     ceilings = _ceilings(question, stretch_score, context, weights)
     sure = stretches_of_days(corpus, days)
-    # Vectors may speak for any unit, so none is left out.
-    found = np.flatnonzero(ceilings > 0 if context.dense is None else corpus.stretches.alive)
-    everything |= context.dense is not None
+    if context.dense is not None:
+        return _rank_with_vectors(question, ceilings, stretch_score, days, sure, context, weights, want, everything)
+    found = np.flatnonzero(ceilings > 0)
     first = top(ceilings, want) if not everything and want < len(found) else found
     chosen = _chosen(question, first, sure)
-    scored = _score(question, chosen, stretch_score, days, context, weights)
+    scored = _score(question, chosen, stretch_score, days, context, weights, None)
     if len(first) < len(found):
         floor = _last_place(scored.raw, want, ideal)
         high = ceilings >= floor
@@ -95,7 +96,43 @@ def rank(
         more = found[high[found]]
         if len(more):
             chosen = _chosen(question, np.concatenate((chosen, more)), sure)
-            scored = _score(question, chosen, stretch_score, days, context, weights)
+            scored = _score(question, chosen, stretch_score, days, context, weights, None)
+    return _best(question, scored, context, want)
+
+
+def _rank_with_vectors(
+    question: Question,
+    ceilings: Floats,
+    stretch_score: Floats,
+    days: Ints,
+    sure: Ints,
+    context: Context,
+    weights: Weights,
+    want: int,
+    everything: bool,
+) -> Ranked:
+    """The best units by words and vectors, among stretches that words or vectors put first.
+
+    What vectors add lies at places 50 to 250 by words (hybrid ledger, section 4); what neither arm puts among its first
+    ``CANDIDATES`` cannot be among the best but by accident.
+    """
+    corpus = question.corpus
+    assert context.dense is not None
+    slots = np.flatnonzero(corpus.units.alive if context.allowed is None else corpus.units.alive & context.allowed)
+    scope = Scope.of(context.dense, slots)
+    if everything:
+        found = np.flatnonzero(corpus.stretches.alive)
+    else:
+        most = max(CANDIDATES, 2 * want)
+        near = corpus.column("stretch")[scope.nearest(slots, most)]
+        found = distinct(np.concatenate((top(ceilings, most), near)))
+    scored = _score(question, _chosen(question, found, sure), stretch_score, days, context, weights, scope)
+    return _best(question, scored, context, want)
+
+
+def _best(question: Question, scored: _Scored, context: Context, want: int) -> Ranked:
+    """The best units of those that were scored, in order."""
+    corpus, ideal = question.corpus, question.ideal or 1.0
     scores = np.round(scored.raw / (scored.raw + ideal), DIGITS)
     best = top(scores, want)
     best = best[_order(corpus, scored.slots[best], scores[best], context.preferred)]
@@ -176,7 +213,13 @@ def _norms(corpus: Corpus, lengths: Ints) -> Floats:
 
 
 def _score(
-    question: Question, chosen: Ints, stretch_score: Floats, days: Ints, context: Context, weights: Weights
+    question: Question,
+    chosen: Ints,
+    stretch_score: Floats,
+    days: Ints,
+    context: Context,
+    weights: Weights,
+    scope: Scope | None,
 ) -> _Scored:
     """Scores of the units in the chosen stretches that answer at all."""
     corpus = question.corpus
@@ -208,8 +251,8 @@ def _score(
         inside = context.allowed[slots]
         slots, score, evidence = slots[inside], score[inside], evidence[inside]
     nearness = None
-    if context.dense is not None:
-        score, nearness = fuse(context.dense, slots, score, question.ideal or 1.0)
+    if scope is not None:
+        score, nearness = fuse(scope, slots, score, question.ideal or 1.0)
     keep = score > 0
     slots, score, evidence = slots[keep], score[keep], evidence[keep]
     raw = score * factors(corpus, question.query, context, weights, slots, corpus.column("file")[slots])

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import random
 import subprocess
 import sys
 import time
@@ -106,6 +107,43 @@ async def test_a_superseded_note_stands_below_also_when_vectors_find_it(open_wit
     put("b.md", "The cat is called Moritz.\n")
     found = await open_with(FakeEmbedding()).search("animal")
     assert [hit.path for hit in found.hits][:2] == ["b.md", "a.md"]
+
+
+async def test_in_a_large_vault_leaving_out_what_no_arm_puts_first_changes_no_hit(open_with, put, monkeypatch):
+    from agentscope_reme.index import ranking
+
+    rnd = random.Random(7)
+    words = [
+        "otter",
+        "river",
+        "bridge",
+        "alarm",
+        "garden",
+        "ferry",
+        "cat",
+        "kitten",
+        "invoice",
+        "bill",
+        "train",
+        "glad",
+    ]
+    for number in range(400):
+        put(f"{number}.md", "\n\n".join(" ".join(rnd.choices(words, k=rnd.randint(2, 9))) for _ in range(3)) + "\n")
+    monkeypatch.setattr(ranking, "CANDIDATES", 40)
+    index = open_with(FakeEmbedding())
+    await index.embed()
+    whole = ranking.rank
+    for query in (
+        "which animal",
+        "ferry across the river",
+        "pay the bill",
+        "railway alarm",
+        "happy otter in the garden",
+    ):
+        few = (await index.search(query, limit=8)).hits
+        with monkeypatch.context() as patch:
+            patch.setattr(ranking, "rank", lambda *given: whole(*given, everything=True))
+            assert (await index.search(query, limit=8)).hits == few
 
 
 @pytest.mark.parametrize("fusion", ["sum", "rrf", "reme-0.3", "reme-0.4"])
