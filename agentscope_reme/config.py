@@ -6,8 +6,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from .errors import ConfigError
+from .weights import Weights
 
 Language = Literal["auto", "en", "zh"]
+
+
+# What ``chunk_chars`` may be called.
+CHUNK_PRESETS = {"default": 1_200, "reme": 10_000}
 
 
 class ReMeConfig(BaseModel):
@@ -49,11 +54,14 @@ class ReMeConfig(BaseModel):
     retention_days: int | None = Field(None, ge=1, description="Days an offloaded result is kept; None keeps it.")
 
     # Index and search
-    chunk_chars: int = Field(1_200, ge=200, description="Largest chunk, in characters.")
+    chunk_chars: int = Field(1_200, ge=200, description="Largest chunk, in characters; `reme` means 10 000.")
     embed_toc: bool = Field(True, description="Give each chunk the whole heading path above it.")
     chinese: Literal["bigram", "jieba"] = Field("bigram", description="How Chinese text becomes terms.")
     index_processes: int | None = Field(
         None, ge=0, description="Processes that read a large new vault; None is one a core (at most 4), 0 is none."
+    )
+    ranking: Weights = Field(
+        Weights.model_validate({}), description="Weights of ranking; `{'date': 0}` switches that of dates off."
     )
     search_wait: float = Field(5.0, ge=0, description="Seconds a search waits for the first scan before it is stale.")
     ignore: tuple[str, ...] = Field((), description="Glob patterns, beside the built-in ones, never indexed or listed.")
@@ -94,6 +102,11 @@ class ReMeConfig(BaseModel):
 
     # Life
     close_timeout: float = Field(10.0, ge=0, description="Seconds that close() waits for background work.")
+
+    @field_validator("chunk_chars", mode="before")
+    @classmethod
+    def _named_size(cls, value: Any) -> Any:
+        return CHUNK_PRESETS.get(value, value) if isinstance(value, str) else value
 
     @field_validator("timezone")
     @classmethod

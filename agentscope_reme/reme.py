@@ -40,6 +40,7 @@ _FIXED: tuple[str, ...] = (
     "timezone",
     "link_resolution",
     "chunk_chars",
+    "ranking",
     "embed_toc",
     "chinese",
     "ignore",

@@ -23,6 +23,7 @@ RANK = {
     "errors": 0,
     "models": 0,
     "config": 0,
+    "weights": 0,  # of ranking: a part of config, in a module of its own
     "prompts": 0,
     "quoting": 0,
     "vault": 1,

@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .boosts import Weights
+    from ..weights import Weights
     from .graph import LinkGraph
     from .search import Index
 
-_HOME = {"Index": ".search", "LinkGraph": ".graph", "Weights": ".boosts"}
+_HOME = {"Index": ".search", "LinkGraph": ".graph", "Weights": "..weights"}
 
 __all__ = ["Index", "LinkGraph", "Weights"]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..weights import Weights
 from .corpus import Corpus
 from .entries import ASKS, CORRECTS, REPEATS, TIME_WORDS
 from .keyword_columns import Ints, distinct
@@ -14,36 +15,6 @@ from .keyword_columns import Ints, distinct
 if TYPE_CHECKING:
     from .fusion import Dense
     from .query_terms import QueryTerms
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What counts besides a unit's own words. Each is bounded; 0 switches it off.
-
-    Added to the score: ``session``, the file as a whole; ``pairs``, words that follow each other as in the question;
-    ``labels``, the file's name, title, aliases, headings, tags and description; ``whole_title``, a title or alias that
-    stands in the question. Factors ``1 + w``: ``date`` (the day asked for), ``speaker`` (the person named speaks),
-    ``when`` (the question asks for a time and the unit names one), ``corrects`` (the unit says that it corrects
-    something), ``memory`` (MEMORY.md and pinned notes). Factors ``1 - w``: ``superseded`` (another note supersedes this
-    one, or its ``valid_to`` has passed), ``repeats`` (the unit only repeats what stands elsewhere: a generated card's
-    copy of a journal's turn, a quotation from the vault), ``asks`` (a turn that only asks or greets). ``damping`` is
-    the exponent that takes the edge off rare words.
-    """
-
-    session: float = 0.3
-    pairs: float = 0.4
-    damping: float = 0.6
-    labels: float = 3.0
-    whole_title: float = 48.0
-    anchors: float = 4.0
-    date: float = 2.0
-    speaker: float = 0.7
-    when: float = 0.4
-    corrects: float = 0.2
-    memory: float = 0.05
-    superseded: float = 0.5
-    repeats: float = 0.8
-    asks: float = 0.8
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ReMeError
 
 if TYPE_CHECKING:
-    from ..config import ReMeConfig
+    from ..config import ReMeConfig, Weights
     from ..vault.notes import Vault
-    from .boosts import Weights
     from .retrieval import Retriever
     from .sync import Store, Sync
     from .tokenizer import Tokenizer
@@ -47,14 +46,13 @@ class Opened:
         cls, vault: "Vault", config: "ReMeConfig", weights: "Weights | None", tokenizer: "Tokenizer", lock: Any
     ) -> "Opened":
         """An index of nothing."""
-        from .boosts import Weights
         from .corpus import Corpus
         from .graph import LinkGraph
         from .retrieval import Retriever
         from .sync import Store, Sync
 
         store = Store(Corpus(), LinkGraph(config.link_resolution))
-        retriever = Retriever(vault, store, tokenizer, weights or Weights(), config.chunk_chars)
+        retriever = Retriever(vault, store, tokenizer, weights or config.ranking, config.chunk_chars)
         settings = f"{_CONTENT}|{config.chunk_chars}|{config.embed_toc}|{tokenizer.fingerprint}"
         return cls(vault, store, Sync(vault, config, tokenizer, store), retriever, tokenizer, lock, settings)
 

@@ -16,7 +16,7 @@ from .standing import Standing, standing_of
 
 if TYPE_CHECKING:
     from ..vault.notes import Vault
-    from .boosts import Weights
+    from ..weights import Weights
     from .embedding import Asked
     from .query_terms import QueryTerms
     from .sync import Store

@@ -14,9 +14,8 @@ from .links import LinkQuestions
 from .vectors_questions import VectorQuestions
 
 if TYPE_CHECKING:
-    from ..config import ReMeConfig
+    from ..config import ReMeConfig, Weights
     from ..vault.notes import Vault
-    from .boosts import Weights
     from .embedding import EmbeddingModel
     from .graph import LinkGraph
     from .opened import Opened

@@ -1,12 +1,12 @@
 """What ranking adds to the words of a unit, each part alone, bounded and with a switch."""
 
 import asyncio
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from agentscope_reme import ReMeConfig
+from agentscope_reme import ReMe, ReMeConfig
+from agentscope_reme.errors import ConfigError
 from agentscope_reme.index import Index, Weights
 from agentscope_reme.vault import Vault
 
@@ -25,7 +25,7 @@ def search(vault_dir):
 
         async def go():
             vault = Vault(vault_dir, timezone="UTC", clock=CLOCK)
-            index = Index(vault, ReMeConfig(vault_dir=vault_dir), weights=replace(Weights(), **weights))
+            index = Index(vault, ReMeConfig(vault_dir=vault_dir), weights=Weights(**weights))
             try:
                 return (await index.search(query, limit)).hits
             finally:
@@ -188,7 +188,7 @@ def test_scores_lie_between_zero_and_one_and_fall_along_the_result(search):
 
 def test_every_weight_can_be_switched_off(search):
     files = {"MEMORY.md": "# Plan\n\n**Ann**: Correction: we meet on 2026-03-05, not in May.\n\n**Bob**: Fine.\n"}
-    off = dict.fromkeys(Weights.__dataclass_fields__, 0.0)
+    off = dict.fromkeys(Weights.model_fields, 0.0)
     assert search(files, "When does Ann meet?", **off)
 
 
@@ -200,3 +200,36 @@ def test_ties_go_by_path_and_line(search):
     assert len({hit.score for hit in hits if "Otters" in hit.text}) == 2
     assert sorted(ends[:3]) == ends[:3]
     assert sorted(ends[3:]) == ends[3:]
+
+
+async def test_weights_are_settings_and_one_that_is_zero_is_off(tmp_path):
+    for number, day in enumerate(("2026-03-01", "2026-03-08")):
+        note = tmp_path / f"daily/{day}/talk.md"
+        note.parent.mkdir(parents=True)
+        note.write_text(f"The ferry left{' at noon' * number}.\n", encoding="utf-8")
+
+    async def first(**ranking):
+        async with ReMe(vault_dir=tmp_path, ranking=ranking) as reme:
+            hits = (await reme.search("which ferry left on 8 March 2026")).hits
+            return hits[0].date, [hit.score for hit in hits]
+
+    assert (await first())[0] == "2026-03-08"
+    plain_date, plain_scores = await first(date=0)
+    assert plain_date == "2026-03-01"
+    assert (await first(date=0, pairs=0))[1] != plain_scores
+
+
+@pytest.mark.parametrize(
+    ("ranking", "named"),
+    [({"dat": 0}, "ranking.dat"), ({"asks": 1.5}, "ranking.asks"), ({"pairs": -1}, "ranking.pairs")],
+)
+def test_a_weight_that_does_not_exist_or_is_out_of_bounds_is_named(ranking, named):
+    with pytest.raises(ConfigError, match=named):
+        ReMeConfig.of(ranking=ranking)
+
+
+def test_chunk_sizes_have_names():
+    assert ReMeConfig.of(chunk_chars="reme").chunk_chars == 10_000
+    assert ReMeConfig.of(chunk_chars="default").chunk_chars == ReMeConfig().chunk_chars == 1_200
+    with pytest.raises(ConfigError, match="chunk_chars"):
+        ReMeConfig.of(chunk_chars="huge")

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import random
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -75,7 +74,7 @@ QUERIES = [
 
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("wanted", [None, {"path": "daily/2026-02"}, {"since": "2026-03-03", "until": "2026-03-06"}])
-@pytest.mark.parametrize("weights", [Weights(), replace(Weights(), labels=0, whole_title=0, anchors=0)])
+@pytest.mark.parametrize("weights", [Weights(), Weights(labels=0, whole_title=0, anchors=0)])
 def test_ranking_with_ceilings_equals_ranking_everything(corpus_index, query, wanted, weights):
     opened = corpus_index._opened()
     today = date(2026, 3, 18)
