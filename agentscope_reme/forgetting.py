@@ -53,6 +53,7 @@ class Forgetting:
             NoteNotFound: Neither the files nor the history know it.
             PathError: The path is not acceptable, or lies in ``history/`` or ``metadata/``.
         """
+        from .pipelines.resource_catalog import forget as forget_documents
         from .vault.files import finish
         from .vault.forgetting import forget, traces_of
 
@@ -62,6 +63,7 @@ class Forgetting:
         vectors = await self.index.vectors_of(traces.files, traces.lines)
         if dry_run:
             return self._receipt(traces, indexed, vectors, unlink=unlink, dry_run=True)
+        await finish(forget_documents, self.vault, traces.names)
         traces = await finish(forget, self.vault, path, self._day_of_line, shown, unlink_others=unlink)
         stored = await self._forget_in_index()
         return self._receipt(traces, indexed, vectors, unlink=unlink, stored=stored)

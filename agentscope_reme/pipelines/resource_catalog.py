@@ -6,7 +6,8 @@ file every document is looked at again, and those with a card of their version s
 
 import json
 import logging
-from dataclasses import asdict, dataclass
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..vault.jsonable import dumps
@@ -46,6 +47,19 @@ def load(vault: "Vault") -> dict[str, Read]:
         else:
             known.pop(one.path, None)
     return known
+
+
+def forget(vault: "Vault", names: Collection[str]) -> None:
+    """Drop documents and cards by their paths, also from lines that are out of date (P15)."""
+    with vault.storage.lock():
+        data = vault.storage.read_if_any(CATALOG)
+        if not data:
+            return
+        kept = [one for one in load(vault).values() if one.path not in names]
+        kept = [replace(one, card="") if one.card in names else one for one in kept]
+        lines = b"".join(dumps(asdict(one)).encode("utf-8") + b"\n" for one in kept)
+        if lines != data:
+            vault.storage.replace(CATALOG, lines)
 
 
 def remember(vault: "Vault", read: Read) -> None:
