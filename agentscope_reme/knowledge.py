@@ -208,8 +208,7 @@ class Knowledge:
                 await asyncio.gather(self._nightly, return_exceptions=True)
             self._nightly = None
         if self._worker is not None:
-            await self._worker.settled(self.config.close_timeout)
-            await self._worker.stop()
+            await self._worker.stop(self.config.close_timeout)
 
     # --- dreaming ---------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from concurrent.futures import wait as wait_for_futures
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -42,10 +43,11 @@ _MOST_LINES = 1_000
 
 @dataclass(slots=True, eq=False)
 class _Shift:
-    """The work in one event loop. ``quiet`` is set when nothing is due."""
+    """The work in one event loop. ``quiet`` is set when nothing is due, ``elsewhere`` when somebody else is at it."""
 
     task: "asyncio.Task[None] | None" = None
     quiet: asyncio.Event = field(default_factory=asyncio.Event)
+    elsewhere: asyncio.Event = field(default_factory=asyncio.Event)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -112,19 +114,13 @@ class Worker:
             shift.task.add_done_callback(lambda task: self._ended(task, shift))
 
     async def settled(self, timeout: float | None = None) -> list[str]:  # noqa: ASYNC109 (the seeds' name)
-        """Wait until nothing is due, at most ``timeout`` seconds; a line for each task that came to an end.
+        """Begin what is due and wait until nothing is, at most ``timeout`` seconds; a line for each task that ended.
 
         What is not done goes on, with a line that says so.
         """
-        shift = self._shifts.get(asyncio.get_running_loop())
         try:
             async with asyncio.timeout(timeout):
-                if self._adding:
-                    await asyncio.to_thread(wait_for_futures, list(self._adding))
-                    self.wake()
-                    shift = self._shifts.get(asyncio.get_running_loop())
-                if shift is not None:
-                    await shift.quiet.wait()
+                await self._rest()
         except TimeoutError:
             waiting = ["still running"] * max(1, len(await asyncio.to_thread(self._due)))
         else:
@@ -133,8 +129,14 @@ class Worker:
         self._lines.clear()
         return lines
 
-    async def stop(self) -> None:
-        """Cancel what runs and wait for it; its tasks stay pending. What is being queued is finished first."""
+    async def stop(self, patience: float = 0.0) -> None:
+        """Wait ``patience`` seconds for what is due, then cancel it and wait for that; its tasks stay pending.
+
+        What another process does is not waited for. What is being queued is finished first.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await self._rest(or_elsewhere=True)
         shift = self._shifts.pop(asyncio.get_running_loop(), None)
         for loop, other in list(self._shifts.items()):
             if other.task is not None:
@@ -146,12 +148,29 @@ class Worker:
             shift.task.cancel()
             await asyncio.gather(shift.task, return_exceptions=True)
 
+    async def _rest(self, *, or_elsewhere: bool = False) -> None:
+        """Wait until nothing is due, or somebody else is at it; what lies there from before is begun."""
+        if self._adding:
+            await asyncio.to_thread(wait_for_futures, list(self._adding))
+        self.wake()
+        shift = self._shifts[asyncio.get_running_loop()]
+        events = [shift.quiet, shift.elsewhere] if or_elsewhere else [shift.quiet]
+        waits = [asyncio.ensure_future(event.wait()) for event in events]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in waits:
+                one.cancel()
+
     async def _work(self, shift: _Shift) -> None:
         while True:
             shift.wake.clear()
             due = await asyncio.to_thread(self._due)
             if due:
-                if not await self._take_turn(due):
+                if await self._take_turn(due):
+                    shift.elsewhere.clear()
+                else:
+                    shift.elsewhere.set()
                     await asyncio.sleep(POLL_SECONDS)
                 continue
             wait = await asyncio.to_thread(self._next)

@@ -142,8 +142,10 @@ async def test_c11_08_closing_waits_up_to_its_limit_and_what_was_not_done_is_don
     vault_dir: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     cancelled = []
+    asked = asyncio.Event()
 
     async def hang(request: Any) -> Any:
+        asked.set()
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:
@@ -153,6 +155,7 @@ async def test_c11_08_closing_waits_up_to_its_limit_and_what_was_not_done_is_don
     reme = ReMe(vault_dir, chat_model=ScriptedModel(default=hang), close_timeout=0.2)
     await reme.start()
     reme.add_async_summary_task([Msg("Wen", FACT, "user")], "s")
+    await asked.wait()
     started = asyncio.get_running_loop().time()
     await reme.close()
     assert asyncio.get_running_loop().time() - started < 10

@@ -70,7 +70,10 @@ async def test_nothing_to_do_is_settled_at_once(queue: Queue, vault_dir: Path) -
     assert not vault_dir.exists()
 
 
-async def test_a_task_is_on_the_disk_when_add_returns(queue: Queue, vault_dir: Path) -> None:
+async def test_a_task_is_on_the_disk_when_add_returns(
+    queue: Queue, vault_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentscope_reme.pipelines.worker.PROMPT_SECONDS", 20)  # the disk may be slow here
     worker = Worker(queue, {"a": Hands(asyncio.Event())})
     add(worker, 1)
     assert [task.payload for task in Queue(Vault(vault_dir)).pending()] == [{"n": 1}]
@@ -213,3 +216,30 @@ async def test_a_worker_waits_while_another_process_has_the_turn(queue: Queue, v
         assert await worker.settled(0.3) == ["still running"]
         assert hands.done == []
     assert await worker.settled() == ["did 1"]
+
+
+async def test_closing_waits_for_its_own_work_and_not_for_that_of_others(queue: Queue, vault_dir: Path) -> None:
+    hands = Hands()
+    worker = Worker(queue, {"a": hands})
+    add(worker, 1)
+    await worker.stop(10)
+    assert hands.done == [1]
+    other = Worker(queue, {"a": hands})
+    with Queue(Vault(vault_dir)).turn():
+        add(other, 2)
+        before = time.monotonic()
+        await other.stop(60)
+        assert time.monotonic() - before < 30
+    assert len(queue.pending()) == 1
+
+
+def test_what_an_earlier_loop_left_is_begun_by_waiting_for_it(queue: Queue) -> None:
+    hands = Hands()
+    worker = Worker(queue, {"a": hands})
+
+    async def leave() -> None:
+        add(worker, 1)
+
+    asyncio.run(leave())
+    asyncio.run(worker.settled())
+    assert hands.done == [1]
