@@ -84,14 +84,20 @@ class Ledger:
         return True
 
     def rebuild(self, content: Sequence[Entry]) -> None:
-        """Make the account again; costs of messages that are still there are kept."""
+        """Make the account again; costs of messages that are still there, or as equals, are kept."""
         known = self._costs
+        equals: dict[str, tuple[int, int, Msg]] | None = None
         self.__init__(self._factor, self._counter)  # type: ignore[misc]
         for message, marks in content:
             self.append(message, marks)
         self._uncounted = []
         for message, _ in content:
             entry = known.get(id(message))
+            if entry is None and known:  # a memory that makes its messages anew each time it is asked
+                equals = {held[2].id: held for held in known.values()} if equals is None else equals
+                held = equals.get(message.id)
+                if held is not None and _same(held[2], message):
+                    entry = (held[0], held[1], message)
             if entry is not None and entry[0] == weight(message):
                 self._costs[id(message)] = entry
                 self.total += self._corrected(entry[1])
@@ -172,6 +178,10 @@ def _forget(counter: Counter[str], name: str) -> None:
     counter[name] -= 1
     if counter[name] <= 0:
         del counter[name]
+
+
+def _same(one: "Msg", other: "Msg") -> bool:
+    return one.content == other.content and one.name == other.name and one.role == other.role
 
 
 def weight(message: "Msg") -> int:

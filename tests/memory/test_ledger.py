@@ -174,3 +174,21 @@ def test_results_wait_with_the_arguments_of_their_calls():
         ledger.append(message, [])
     ((message, inputs),) = ledger.fresh_results
     assert inputs == {"a": {"path": "session/tool_result/x.txt"}}
+
+
+async def test_messages_that_come_as_equals_each_time_are_counted_once():
+    """Memories in a data base make their messages anew whenever they are asked."""
+    ledger, counter = Ledger(), Counting()
+    messages = [user(f"message {i} " + "word " * 20) for i in range(10)]
+    ledger.rebuild([(message, []) for message in messages])
+    total = await settled(ledger, counter)
+    assert len(counter.asked) == 10
+    again = [Msg.from_dict(message.to_dict()) for message in messages]
+    ledger.rebuild([(message, []) for message in again])
+    assert await settled(ledger, counter) == total
+    assert len(counter.asked) == 10
+    changed = [Msg.from_dict(message.to_dict()) for message in messages]
+    changed[3].content = changed[3].content.replace("word", "日本語")
+    ledger.rebuild([(message, []) for message in changed])
+    assert await settled(ledger, counter) > total
+    assert len(counter.asked) == 11
