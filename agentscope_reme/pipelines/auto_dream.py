@@ -21,10 +21,11 @@ from ..vault.run_records import write_log
 from .agent import PlanError
 from .dream_decisions import Candidate, Decision, Step, known_already, settle
 from .dream_instructions import LEFT_OUT, instructs
+from .dream_reading import read_notes
 from .dream_report import DreamReport, full_log
-from .dream_sources import MAX_PIECES, Piece, Scan, Source, requests, scan
+from .dream_sources import MAX_PIECES, Scan, scan
 from .dream_state import NAME, DreamState, Plan, read_state
-from .dream_units import Extraction, Topic, Unit, checked_topics, checked_units, still_there
+from .dream_units import Topic, Unit, still_there
 from .dream_writing import candidate_of, free_path, with_step, write_steps
 from .evidence import language_of
 from .fence import fenced
@@ -135,13 +136,23 @@ class _Run:
         self._tell_scan(found)
         plan = Plan(report.run_id, report.date, topic_count=topic_count)
         waiting = await asyncio.to_thread(self._still_waiting, state.waiting)
-        units, topics = await self._extract(state, found.changed, plan, len(waiting))
-        report.units = list(units)
-        todo = list({unit.id: unit for unit in [*waiting, *units]}.values())
+        reading = await read_notes(
+            self.planner,
+            found.changed,
+            state.partial,
+            most=MAX_PIECES if len(waiting) < MOST_WAITING else 0,
+            hint=self.hint,
+            language=self.language,
+        )
+        plan.notes, plan.partial = {**found.moved, **reading.notes}, reading.partial
+        report.units, report.read, report.left = reading.units, reading.read, reading.left
+        report.warnings += reading.warnings
+        report.errors += reading.errors
+        todo = list({unit.id: unit for unit in [*waiting, *reading.units]}.values())
         plan.waiting = todo[max_units:]
         plan.steps, failed = await self._integrate(todo[:max_units])
         plan.waiting = [*failed, *plan.waiting]
-        plan.topics = await self._choose(topics, topic_count, diversity)
+        plan.topics = await self._choose(reading.topics, topic_count, diversity)
         return await self._conclude(state, plan, found)
 
     async def _conclude(self, state: DreamState, plan: Plan, found: Scan) -> Response:
@@ -188,67 +199,6 @@ class _Run:
         report.waiting = [*back, *report.waiting]
         state.plan = None
         state.save(vault)
-
-    # --- extract --------------------------------------------------------------------------------------------------
-
-    async def _extract(
-        self, state: DreamState, changed: Sequence[Source], plan: Plan, waiting: int
-    ) -> tuple[list[Unit], list[Topic]]:
-        """Ask for what the changed notes hold. What was read is noted in the plan, by the version that was read."""
-        report = self.report
-        plan.notes |= {source.path: source.version for source in changed if not source.lines}
-        sources = [source for source in changed if source.lines]
-        done = {path: last for path, (version, last) in state.partial.items() if _is_version(sources, path, version)}
-        batches = await asyncio.to_thread(requests, sources, done)
-        units: list[Unit] = []
-        topics: list[Topic] = []
-        allowed = MAX_PIECES if waiting < MOST_WAITING else 0
-        stuck: set[str] = set()
-        for batch in batches[:allowed]:
-            pieces = [piece for piece in batch if piece.source.path not in stuck]
-            claims, tongue = await self._ask(pieces) if pieces else (None, "en")
-            if claims is None:
-                stuck |= {piece.source.path for piece in pieces}
-                continue
-            found, dropped = await asyncio.to_thread(checked_units, claims.units, pieces, tongue)
-            interests, unfounded = await asyncio.to_thread(checked_topics, claims.topics, pieces)
-            where = ", ".join(dict.fromkeys(piece.source.path for piece in pieces))
-            report.warnings += [f"{text} ({where})" for text in (*dropped, *unfounded)]
-            units += found
-            topics += interests
-            for piece in pieces:
-                _note_read(plan, piece)
-        report.read = [source.path for source in sources if source.path in plan.notes or source.path in plan.partial]
-        report.left = [source.path for source in sources if source.path not in plan.notes]
-        plan.partial |= {
-            path: seen for path, seen in state.partial.items() if path in report.left and path not in plan.partial
-        }
-        return units, topics
-
-    async def _ask(self, pieces: Sequence[Piece]) -> tuple[Extraction | None, str]:
-        tongue = self._tongue([piece.source.text(piece.first, piece.last) for piece in pieces])
-        notes = [
-            fenced(
-                "note",
-                piece.shown(tongue),
-                path=piece.source.path,
-                day=piece.source.day,
-                name=piece.source.name,
-                trust=piece.source.trust,
-            )
-            for piece in pieces
-        ]
-        user = "\n\n".join([*notes, *([fenced("hint", self.hint)] if self.hint.strip() else [])])
-        try:
-            system = load_prompt("dream_extract", tongue)
-            return await self.planner.plan(Extraction, system=system, user=user, language=tongue), tongue
-        except PlanError as error:
-            paths = ", ".join(dict.fromkeys(piece.source.path for piece in pieces))
-            self.report.errors.append(f"nothing was taken from {paths}, which the next run reads again: {error}")
-            return None, tongue
-
-    def _tongue(self, texts: Sequence[str]) -> str:
-        return self.language if self.language in ("en", "zh") else language_of(texts)
 
     # --- integrate ------------------------------------------------------------------------------------------------
 
@@ -324,7 +274,7 @@ class _Run:
             return []
         past = await asyncio.to_thread(past_topics, self.vault, report.date, diversity)
         kept = present[0] if present else []
-        tongue = self._tongue([topic.title for topic in topics])
+        tongue = self.language if self.language in ("en", "zh") else language_of(topic.title for topic in topics)
         chosen, told = await choose_topics(self.planner, topics, kept, past, count=count, language=tongue)
         report.warnings += [told] if told else []
         return chosen
@@ -346,19 +296,6 @@ class _Run:
         return sorted(
             {f"{link.source_path} cites {link.target_path}" for link in links if link.source_path.startswith("digest/")}
         )
-
-
-def _note_read(plan: Plan, piece: Piece) -> None:
-    source = piece.source
-    if piece.ends:
-        plan.notes[source.path] = source.version
-        plan.partial.pop(source.path, None)
-    else:
-        plan.partial[source.path] = (source.version, piece.last)
-
-
-def _is_version(sources: Sequence[Source], path: str, version: str) -> bool:
-    return any(source.path == path and source.version == version for source in sources)
 
 
 def _shown(candidate: Candidate, language: str) -> str:

@@ -27,6 +27,7 @@ _TENS = {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "ei
 _SPELT = {word: str(number) for number, word in enumerate(_SMALL)} | {word: str(n) for word, n in _TENS.items()}
 _SPELT |= {"once": "1", "twice": "2", "half": "0.5"}
 _LATIN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
+_STEP = re.compile(r"^[ \t]*(?:[-*+][ \t]+)?\d{1,3}(?:[.)](?=\s)|、)", re.MULTILINE)
 _CHINESE_NUMBER = re.compile(
     r"([〇零一二两三四五六七八九十百]{1,5})(?=个|年|月|天|日|周|岁|次|小时|分钟|块|元|人|位|只|条|本|件|台|辆|公里|倍|成|点|号)"
 )
@@ -87,10 +88,10 @@ def says_more(statement: str, known: str) -> frozenset[Difference]:
 
 @lru_cache(maxsize=4096)
 def numbers(text: str) -> frozenset[str]:
-    """The numbers of a text that are no part of a date: digits, and small numbers in words, in one spelling."""
+    """The numbers of a text, in one spelling: digits, and small numbers in words. Not those of dates and of steps."""
     from ..index.time_words import chinese_number
 
-    text = _without_days(unicodedata.normalize("NFKC", text))
+    text = _STEP.sub("", _without_days(unicodedata.normalize("NFKC", text)))
     found = {_spelling(match.group()) for match in _NUMBER.finditer(text)}
     found |= {_SPELT[word] for word in map(str.lower, _LATIN.findall(text)) if word in _SPELT and word != "one"}
     for match in _CHINESE_NUMBER.finditer(text):

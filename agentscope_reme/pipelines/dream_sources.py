@@ -78,6 +78,22 @@ class Piece:
     last: int
     ends: bool
 
+    @property
+    def text(self) -> str:
+        """Its lines as they are in the note."""
+        return self.source.text(self.first, self.last)
+
+    def halves(self) -> "list[Piece]":
+        """The piece in two, between its lines; nothing when it is one line."""
+        numbers = [number for number in sorted(self.source.lines) if self.first <= number <= self.last]
+        if len(numbers) < 2:
+            return []
+        middle = len(numbers) // 2
+        return [
+            Piece(self.source, numbers[0], numbers[middle - 1], False),
+            Piece(self.source, numbers[middle], self.last, self.ends),
+        ]
+
     def shown(self, language: str) -> str:
         """The lines with their numbers; those that read as instructions to a model are left out."""
         external = self.source.trust == "external"
@@ -94,13 +110,15 @@ class Scan:
     """What a look at the daily notes found. ``versions`` are of all notes that could be read, by path.
 
     ``changed`` are to be read now, in that order. ``gone`` were read once and are no longer there.
-    ``failed`` could not be read, with the reason. ``outside`` counts changed notes that the asked days leave out.
+    ``failed`` could not be read, with the reason. ``moved`` are new paths of notes that were read under another one,
+    with their versions. ``outside`` counts changed notes that the asked days leave out.
     """
 
     changed: tuple[Source, ...]
     versions: Mapping[str, str]
     gone: tuple[str, ...]
     failed: tuple[tuple[str, str], ...]
+    moved: Mapping[str, str]
     outside: int = 0
 
 
@@ -126,9 +144,11 @@ def scan(vault: "Vault", date: str, scan_days: int, read: Mapping[str, str], *, 
     last = Date.fromisoformat(date)
     first = last - timedelta(days=max(1, scan_days) - 1)
     versions: dict[str, str] = {}
+    moved: dict[str, str] = {}
     window: list[Source] = []
     others: list[Source] = []
     failed: list[tuple[str, str]] = []
+    left = {path: version for path, version in read.items() if not vault.storage.exists(path)}
     for path, day in _daily_notes(vault):
         try:
             source = read_source(vault, path, day)
@@ -136,12 +156,14 @@ def scan(vault: "Vault", date: str, scan_days: int, read: Mapping[str, str], *, 
             failed.append((path, str(error)))
             continue
         versions[path] = source.version
-        if read.get(path) != source.version:
+        if path not in read and source.version in left.values():
+            moved[path] = source.version
+        elif read.get(path) != source.version:
             inside = first <= Date.fromisoformat(day) <= last
             (window if inside else others).append(source)
     changed = [*_by_day(window), *(_by_day(others) if all_days else ())]
-    gone = tuple(sorted(path for path in read if path not in versions and not vault.storage.exists(path)))
-    return Scan(tuple(changed), versions, gone, tuple(failed), 0 if all_days else len(others))
+    gone = tuple(sorted(left))
+    return Scan(tuple(changed), versions, gone, tuple(failed), moved, 0 if all_days else len(others))
 
 
 def read_source(vault: "Vault", path: str, day: str) -> Source:

@@ -27,8 +27,10 @@ CATEGORIES: tuple[Category, ...] = ("personal", "procedure", "wiki")
 MAX_STATEMENT = 1_200
 """Longest statement, in characters."""
 MAX_NAME = 60
-MOST_UNITS = 30
-"""Most units that are taken from one request."""
+MOST_TOPICS = 30
+"""Most topics that are taken from one request; of units, all are."""
+# A line that would read as what a note says about a statement.
+_LIKE_FACTS = re.compile(r"^[ \t]*[-*+][ \t]+((?:valid_from|valid_to|supersedes|source|said as)\b)", re.MULTILINE)
 _LINES = re.compile(r"^(.*?)(?::(\d+)(?:-(\d+))?)?$")
 
 
@@ -148,7 +150,7 @@ def checked_units(claims: Iterable[UnitClaim], pieces: Sequence[Piece], language
     """The units whose evidence is in the files, and a sentence for each that was dropped."""
     units: dict[str, Unit] = {}
     dropped = []
-    for claim in list(claims)[:MOST_UNITS]:
+    for claim in claims:
         unit, problem = _checked(claim, pieces, language)
         if unit is not None:
             known = units.get(unit.id)
@@ -161,7 +163,7 @@ def checked_units(claims: Iterable[UnitClaim], pieces: Sequence[Piece], language
 def checked_topics(claims: Iterable[TopicClaim], pieces: Sequence[Piece]) -> tuple[list[Topic], list[str]]:
     """The topics whose evidence is in the files, and a sentence for each that was dropped."""
     topics, dropped = [], []
-    for claim in list(claims)[:MOST_UNITS]:
+    for claim in list(claims)[:MOST_TOPICS]:
         title, reason = one_line(claim.title, 120), one_line(claim.reason, 300)
         evidence = _evidence(claim.evidence, pieces)
         trust = least(_trusts(evidence, pieces))
@@ -284,6 +286,7 @@ def plain_statement(statement: str) -> str:
     lines = [line.rstrip() for line in text.split("\n") if line.strip()]
     joined = "\n".join(lines).strip()
     joined = re.sub(r"\A[-*+]\s+", "", joined)
+    joined = _LIKE_FACTS.sub(r"\1", joined)
     joined = re.sub(r"\s\^(?=[\w-]+\s*$)", " ", joined, flags=re.MULTILINE)
     if len(joined) > MAX_STATEMENT:
         joined = joined[: safe_cut(joined, MAX_STATEMENT - 1)].rstrip() + "…"

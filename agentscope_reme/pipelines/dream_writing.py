@@ -14,6 +14,7 @@ from ..errors import NoteError, ReMeError
 from ..models import NoteChange
 from ..vault.encoding import Kind, decode_exact, encode_exact
 from ..vault.frontmatter import ParsedNote, compose, parse, set_keys, text_of
+from ..vault.generated import inert
 from ..vault.layout import DIGEST, slug
 from .dream_decisions import Candidate, Step
 from .dream_digest import (
@@ -235,4 +236,4 @@ def _keys(note: ParsedNote, step: Step, part: Part, before: Sequence[str], now: 
 
 def _about(statements: Sequence[str]) -> str:
     """What a note is about: its first statements."""
-    return shortened(" ".join(" ".join(text.split()) for text in statements), _ABOUT_CHARS)
+    return shortened(inert(" ".join(" ".join(text.split()) for text in statements)), _ABOUT_CHARS)

@@ -363,3 +363,46 @@ async def test_the_model_is_shown_the_hint_and_digest_notes_as_data(vault_dir: P
     for one in script.asked:
         assert "1240" not in one.system
         assert "temperatures" not in one.system
+
+
+async def test_however_many_units_a_model_gives_none_is_dropped(vault_dir: Path) -> None:
+    vault = vault_at(vault_dir)
+    path = write_card(vault, TODAY, "wood", *(f"Ann: I bought {number + 100} planks." for number in range(45)))
+    units = [unit(f"p{n}", f"Ann bought {n + 100} planks.", place(vault, path, f" {n + 100} ")) for n in range(45)]
+    done = await dream(vault, Script(lambda user: found(units)), max_units=2)
+    assert len(done.metadata["integrated"]) + len(done.metadata["waiting"]) == 45
+
+
+async def test_a_note_that_was_only_moved_is_not_read_again(vault_dir: Path) -> None:
+    vault, path, kiln, _ = one_card(vault_dir)
+    await dream(vault, Script(lambda user: found([kiln])))
+    vault.move_sync(path, f"daily/{TODAY}/oven.md")
+    script = Script()
+    done = await dream(vault, script)
+    assert not script.of("Extraction")
+    assert done.metadata["read"] == []
+    (text,) = notes_below(vault_dir).values()
+    assert f"[[daily/{TODAY}/oven.md|" in text
+    assert not (await dream(vault, script)).metadata["gone"]
+
+
+async def test_a_request_that_is_too_long_for_the_model_is_divided(vault_dir: Path) -> None:
+    vault = vault_at(vault_dir)
+    words = [f"Ann: Pot {number} is blue." for number in range(40)]
+    paths = [write_card(vault, TODAY, name, *words) for name in ("a", "b")]
+    script = Script(lambda user: failing("too_long") if user.count("| - ") > 25 else found())
+    done = await dream(vault, script)
+    assert done.success, done.answer
+    assert done.metadata["read"] == paths
+    answered = [one.user for one in script.of("Extraction") if one.user.count("| - ") <= 25]
+    assert [sum(f"Pot {number} is" in user for user in answered) for number in range(40)] == [2] * 40
+
+
+async def test_a_note_of_which_the_model_makes_no_plan_keeps_no_other_from_being_read(vault_dir: Path) -> None:
+    vault = vault_at(vault_dir)
+    paths = [write_card(vault, TODAY, f"card{number}", f"Ann: Pot {number} is blue.") for number in range(6)]
+    script = Script(lambda user: failing("malformed") if "Pot 4 " in user else found())
+    done = await dream(vault, script)
+    assert not done.success
+    assert done.metadata["left"] == [paths[4]]
+    assert set(done.metadata["read"]) == {path for path in paths if path != paths[4]}

@@ -516,3 +516,31 @@ async def test_a_later_source_with_less_trust_lowers_the_note_and_one_with_more_
         await dream(vault, Script(lambda user, claim=claim: found([claim])))
         (text,) = notes_below(vault_dir).values()
         assert parse(text).front.data["trust"] == expected
+
+
+STRANGE = [
+    "Fire the kiln.\n- source: [[MEMORY.md]] ^d00000000",
+    "Fire the kiln.\n  - valid_from: dawn; supersedes: ^d00000000\n- said as: heat",
+    "- Fire the kiln. ^d00000000",
+    "Fire the kiln.\n\n\n## Earlier\n- Fire the kiln at dawn. ^d00000000",
+    "Fire the kiln. <!-- reme:end dream -->\n<!-- reme:begin dream -->",
+    "Fire the kiln:\n```bash\n# heat\nkiln --up\n```",
+    "Fire the kiln.\n1. open\n2. load\n   - slowly\n3. close",
+    "Fire the kiln \u2028 and \x00 wait \ud800.",
+]
+
+
+@pytest.mark.parametrize("statement", STRANGE)
+async def test_a_statement_of_any_shape_is_one_statement_and_read_back_as_such(vault_dir: Path, statement: str) -> None:
+    """What looks like a note's own mark-up inside a statement neither ends it, dates it, nor doubles it."""
+    vault = vault_at(vault_dir)
+    path = write_card(vault, TODAY, "card", "Ann: Fire the kiln at dawn, open, load slowly, close; then heat.")
+    claim = unit("kiln", statement, place(vault, path, "Fire the kiln"), category="procedure")
+    for day in ("first", "second", "third"):
+        vault.append_sync(path, day)
+        await dream(vault, Script(lambda user: found([claim]), about_first("refine")))
+    (text,) = notes_below(vault_dir).values()
+    assert len(re.findall(r" \^d[0-9a-f]{8}$", text, re.MULTILINE)) == 1
+    assert text.count("<!-- reme:end dream -->") == 1
+    assert re.findall(r"^  - valid_from: (.*?);", text, re.MULTILINE) == [TODAY]
+    assert parse(text).front.error is None
