@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import NoteNotFound, ReMeError
 from ..models import IndexReport
-from ..vault.layout import DIALOG, RESOURCE, UNINDEXED, is_ignored, iter_files
+from ..vault.layout import JOURNALS, RESOURCE, UNINDEXED, is_ignored, iter_files
 from ..vault.storage import read_all
 from .corpus import Corpus
 from .entries import FileEntry, UnitEntry
@@ -31,7 +31,6 @@ log = logging.getLogger(__name__)
 
 NOTES = (".md", ".markdown")
 RESOURCES = (*NOTES, ".txt", ".log", ".json", ".jsonl", ".csv", ".tsv", ".yaml", ".yml", ".html", ".htm")
-JOURNALS = (f"{DIALOG}/", "dialog/", "reme_session/dialog/")  # the last two: vaults of ReMe 0.3 and 0.4
 # A file changed this shortly before it was read may change again within the clock's grain and keep its time and size.
 GRAIN_NS = 2_000_000_000
 

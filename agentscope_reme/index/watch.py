@@ -12,8 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal
 
-from ..vault.layout import UNINDEXED, is_ignored, is_nameable, iter_files
-from .sync import JOURNALS
+from ..vault.layout import JOURNALS, UNINDEXED, is_ignored, is_nameable, iter_files
 from .watch_events import FileEvents, burst, why_no_events
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ RESOURCE = "resource"
 SESSION = "session"
 DIALOG = "session/dialog"
 TOOL_RESULT = "session/tool_result"
+JOURNALS = (f"{DIALOG}/", "dialog/", "reme_session/dialog/")  # the last two: vaults of ReMe 0.3 and 0.4
 HISTORY = "history"
 METADATA = "metadata"
 

@@ -417,3 +417,15 @@ def test_ignored_events_over_a_long_time_are_no_burst(stub, watched, put, monkey
         stub.made[0].noticed(f"{number}.md", False)
         until(lambda number=number: f"{number}.md" in heard.paths)
     assert (len(stub.made), watcher.looks) == (1, 1)
+
+
+def test_making_a_watcher_imports_nothing_heavy():
+    import subprocess
+    import sys
+
+    program = (
+        "import sys; from agentscope_reme.index.watch import Watcher; from agentscope_reme.vault import Vault; "
+        "Watcher(Vault('x')); print(sorted({'numpy', 'bm25s', 'watchdog', 'agentscope'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
