@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 from .blocks import json_text
+from .pacing import Pace
 from .tokens import MESSAGE_OVERHEAD, TokenBudget
 
 logger = logging.getLogger(__name__)
@@ -113,7 +114,9 @@ class MeteredModel:
     async def _counted(self, parts: "_Parts") -> int:
         total = parts.messages * MESSAGE_OVERHEAD
         known: OrderedDict[tuple[int, int, int], int] = self._metered_known
+        pace = Pace()
         for text in parts.texts:
+            await pace.turn()
             # By its hash: the texts themselves belong to requests that are long gone.
             key = (hash(text), len(text), self._metered_budget.generation)
             if key not in known:

@@ -36,7 +36,8 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-# What a request adds around a message (role, name, separators, as JSON or as a chat template: 5 to 25 tokens) and
+# What a request adds around a message (role, name, separators, as JSON or as a chat template: 5 to 25 tokens), and
+# around a call or a result in it.
 MESSAGE_OVERHEAD = 10
 BLOCK_OVERHEAD = 6
 # Texts longer than this are counted in a worker thread, so that the loop is not held (about 1 ms at 9 MB/s).
