@@ -298,3 +298,47 @@ async def test_c10_07_what_the_agent_repeated_is_not_what_the_user_said(vault_di
     card = (vault_dir / done.metadata["path"]).read_text("utf-8")
     assert "Remy (agent): The invoices go to billing@firm.example." in card
     assert "trust: agent" in card
+
+
+# --- Half-way, and never --------------------------------------------------------------------------------------------
+
+
+async def test_c11_07_of_three_conversations_the_second_fails_and_in_the_end_there_are_three_cards(
+    vault_dir: Path,
+) -> None:
+    def answer(request: Any) -> Any:
+        if "piano" in request.role_text("user"):
+            return ConnectionError("down")
+        return plan(request.role_text("user").split("user user: ")[1].split("\n")[0])
+
+    texts = ["The boiler is blue.", "The piano is old.", "The roof leaks in May."]
+    async with reme_at(vault_dir, None) as reme:
+        reme.chat_model = ScriptedModel(default=answer)
+        for number, text in enumerate(texts):
+            reme.add_async_summary_task([said(text)], f"s{number}")
+        told = await reme.await_summary_tasks()
+        assert told.count("Wrote") == 3, "the second one without the model"
+        assert told.count("tried again after") == 1
+        assert len(reme.queue.pending()) == 1
+    later = reme_at(vault_dir, plan("The piano is old."), now=datetime(2026, 4, 2, tzinfo=UTC))
+    async with later:
+        await later.await_summary_tasks()
+        assert later.queue.pending() == []
+    found = cards(vault_dir)
+    assert len(found) == 3
+    assert all(sum(parse(card).body.count(text) for card in found.values()) == 1 for text in texts)
+    assert all("generator: model@1" in card for card in found.values())
+
+
+async def test_c11_14_without_start_and_without_a_key_cards_are_written_and_status_says_how_it_is(
+    vault_dir: Path,
+) -> None:
+    from agentscope_reme.jobs.registry import jobs
+
+    reme = ReMe(vault_dir)
+    reme.add_async_summary_task([said(FACT)], "s")
+    assert "Wrote" in await reme.await_summary_tasks()
+    status = await jobs()["status"](reme)
+    assert (status.exists, status.pending, status.set_aside) == (True, 0, ())
+    assert (await reme.search("Coupure 14")).hits
+    await reme.close()
