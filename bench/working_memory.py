@@ -1,11 +1,12 @@
 """What working memory costs, beside AgentScope's own compression: one table for each budget.
 
-    python bench/working_memory.py [--steps 200] [--only step|compaction|length]
+    python bench/working_memory.py [--steps 200] [--only step|compaction|length] [--earlier PYTHON]
 
 1. A step: a memory of 100, 1 000 and 6 000 messages; before each step one message is added, below the threshold, as in
    a conversation that goes on. Timed is what each adds to a step of ``ReActAgent``: our ``pre_reasoning`` hook as
    AgentScope calls it, and ``_compress_memory_if_needed`` with its cheapest counter (characters) and with the exact
-   Qwen one that our hook uses. No model is asked.
+   Qwen one that our hook uses. No model is asked. With ``--earlier`` also the hook of reme-ai 0.3, run by the Python of
+   an environment that has it (``bench/earlier_hook.py``).
 2. A compaction: a memory of 750 to 6 000 messages, all counted, whose window becomes too small. The model answers at
    once, so that what is left is the compaction's own work: cut, checkpoint, journal with fsync, swap. ``hold`` is the
    longest time the event loop was not free, seen by a task that wants to run every millisecond; ``CPU`` the processor
@@ -37,6 +38,7 @@ from agentscope.message import Msg
 from agentscope.model import ChatModelBase, ChatResponse
 from agentscope.token import CharTokenCounter, TokenCounterBase
 from agentscope.tool import Toolkit
+from long_talk import conversation, turn
 from replay import Recording, percentile, table
 
 from agentscope_reme import ReMe
@@ -70,22 +72,6 @@ class AtOnce(ChatModelBase):
         return ChatResponse(
             content=[{"type": "text", "text": CHECKPOINT}], metadata=dict.fromkeys(FIELDS, "The work goes on.")
         )
-
-
-def turn(i: int) -> list[Msg]:
-    """Return the four messages of one turn: talk, a call and its result, Chinese and English."""
-    call = {"id": f"c{i}", "name": "view"}
-    return [
-        Msg("user", f"Step {i}: please look at src/module_{i}.py, 然后告诉我第 {i} 行写了什么。 " * 2, "user"),
-        Msg("agent", [{**call, "type": "tool_use", "input": {"path": f"m{i}.py"}}], "assistant"),
-        Msg("system", [{**call, "type": "tool_result", "output": f"line of code {i}\n" * 20}], "system"),
-        Msg("agent", [{"type": "text", "text": f"Line {i} is a handler. 第 {i} 行定义了处理函数。"}], "assistant"),
-    ]
-
-
-def conversation(count: int) -> list[Msg]:
-    """Return messages as long agent sessions have them."""
-    return [message for i in range(0, count, 4) for message in turn(i)][:count]
 
 
 @asynccontextmanager
@@ -159,9 +145,19 @@ async def builtin(size: int, steps: int, counter: TokenCounterBase) -> str:
     return await timed(steps, agent.memory, agent._compress_memory_if_needed)
 
 
-async def steps_table(steps: int) -> str:
+def earlier(python: str | None) -> dict[int, str]:
+    """Time the hook of reme-ai 0.3 in its own environment; nothing without one."""
+    if python is None:
+        return {}
+    script = Path(__file__).with_name("earlier_hook.py")
+    said = subprocess.run([python, script, *map(str, SIZES)], capture_output=True, text=True, check=True)
+    rows = [json.loads(line) for line in said.stdout.splitlines() if line.startswith("[")]
+    return {int(size): f"{median:.3f} / {high:.3f}" for size, median, high in rows}
+
+
+async def steps_table(steps: int, python: str | None) -> str:
     """What a step costs that adds one message."""
-    rows = []
+    rows, older = [], earlier(python)
     for size in SIZES:
         few = min(steps, max(3, 20_000 // size))
         rows.append(
@@ -170,9 +166,13 @@ async def steps_table(steps: int) -> str:
                 await ours(size, steps),
                 await builtin(size, few, CharTokenCounter()),
                 await builtin(size, few, QwenTokenCounter()),
+                older.get(size, "no --earlier"),
             ]
         )
-    head = ["messages", "this hook, ms p50 / p95", "compression_config, characters", "compression_config, Qwen"]
+    head = [
+        "messages", "this hook, ms p50 / p95", "compression_config, characters", "compression_config, Qwen",
+        "reme-ai 0.3",
+    ]  # fmt: skip
     return table(head, rows)
 
 
@@ -330,6 +330,7 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--only", choices=("step", "compaction", "length"))
+    parser.add_argument("--earlier", metavar="PYTHON", help="Python of an environment that has reme-ai 0.3")
     parser.add_argument("--live", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.live:
@@ -337,7 +338,7 @@ async def main() -> None:
         return
     if options.only in (None, "step"):
         print("## A step that adds one message (budget: 1 ms, flat)\n")
-        print(await steps_table(options.steps), "\n")
+        print(await steps_table(options.steps, options.earlier), "\n")
     if options.only in (None, "compaction"):
         print("## A compaction's own work (budget: 300 ms at 6 000, linear; hold 50 ms)\n")
         print(await compactions_table(), "\n")
