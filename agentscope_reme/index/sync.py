@@ -94,6 +94,7 @@ class Sync:
         self.progress = Progress()
         self.passes = 0  # how many files have been read into terms
         self.restamped = 0  # how many known files only have new times since the index was stored
+        self._looked = 0  # when the last look at all files began, in nanoseconds
         self._contents: Contents | None = None  # made when the first unknown file is met
         self._ahead: ReadAhead | None = None
         self._free = threading.Condition()
@@ -102,6 +103,7 @@ class Sync:
     def scan(self, *, every: bool = False, stop: Callable[[], bool] = lambda: False) -> IndexReport:
         """Look at every file; ``every`` proves each by its bytes, whatever size and time say."""
         started = time.perf_counter()
+        looking = time.time_ns()
         counts = Counts()
         files = list(self._listed())
         self.progress = Progress(total=len(files))
@@ -119,6 +121,7 @@ class Sync:
             unseen = [path for path in (*self.store.corpus.files, *self.store.failed) if path not in seen]
         # Gone, or made since the folder was listed, or in a folder that could not be read.
         self._check_all(unseen, counts)
+        self._looked = looking
         with self.store.lock:
             self.store.corpus.tidy()
         return self._report(counts, started)
@@ -228,18 +231,24 @@ class Sync:
         return path
 
     def _take(self, path: str, data: bytes, status: os.stat_result, checked: int, counts: Counts) -> None:
-        times = (status.st_mtime_ns, status.st_ctime_ns, checked)
         with self.store.lock:
             known = self.store.corpus.files.get(path)
             before = (known.digest, known.size, known.lines, known.fault) if known is not None else None
         digest = hashlib.sha256(data).hexdigest()
+        mtime, ctime = _times(status)
+        looked = known.checked if known is not None else self._looked
+        if ctime < looked - GRAIN_NS and (before is None or before[0] != digest):
+            # Changed since it was looked at, at a time before that: the disk's clock is behind, so its times prove
+            # nothing as soon as for others. The file is read once more.
+            checked = min(checked, ctime)
+        times = (mtime, ctime, checked)
         if before is None and self._moved_here(path, digest, times):
             counts.added += 1
             counts.removed += 1
             return
         if before is not None and before[0] == digest:
             with self.store.lock:
-                if known is not None and known.checked <= checked:
+                if known is not None:
                     self.restamped += (known.mtime, known.ctime) != times[:2]
                     known.mtime, known.ctime, known.checked = times
                 self.store.failed.pop(path, None)
@@ -255,9 +264,6 @@ class Sync:
         )
         entry.mtime, entry.ctime, entry.checked = times
         with self.store.lock:
-            known = self.store.corpus.files.get(path)
-            if known is not None and known.checked > checked:
-                return  # another thread has read it later
             self._put(entry, units)
             self.store.failed.pop(path, None)
         if before is None:
@@ -332,8 +338,13 @@ class Sync:
 
 
 def _looks_same(known: FileEntry, status: os.stat_result) -> bool:
-    same = (known.size, known.mtime, known.ctime) == (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    same = (known.size, known.mtime, known.ctime) == (status.st_size, *_times(status))
     return same and max(known.mtime, known.ctime) < known.checked - GRAIN_NS
+
+
+def _times(status: os.stat_result) -> tuple[int, int]:
+    """When a file's content and its status changed, by the clock of the disk it lies on."""
+    return status.st_mtime_ns, status.st_ctime_ns
 
 
 def _too_large(size: int) -> str:

@@ -265,6 +265,42 @@ async def test_the_same_size_and_the_same_time_do_not_hide_a_change(put, open_in
     assert await found(index, "trams") == ["a.md"]
 
 
+async def test_a_clock_that_is_set_back_hides_no_change(put, open_index, monkeypatch):
+    from agentscope_reme.index import sync
+
+    hour = 3_600 * 10**9
+    with monkeypatch.context() as patch:
+        patch.setattr(sync.time, "time_ns", lambda now=time.time_ns: now() + hour)
+        put("a.md", "The ferry leaves.\n")
+        index = open_index()
+        assert await found(index, "ferry") == ["a.md"]
+    for word in ("trams", "buses", "boats"):
+        put("a.md", f"The {word} leave!!\n")
+        assert await found(index, word) == ["a.md"]
+    assert await found(index, "ferry") == []
+    assert await index.verify() == ()
+
+
+async def test_a_disk_whose_clock_is_slow_and_coarse_hides_no_change(put, open_index, monkeypatch):
+    """Its times are ten minutes behind, and all changes of the test fall into one tick."""
+    from agentscope_reme.index import sync
+
+    index = open_index()
+    await index.sync()
+    tick = time.time_ns() - 600 * 10**9
+    monkeypatch.setattr(sync, "_times", lambda status: (tick, tick))
+    for path in ("old.md", "new.md"):
+        put(path, "The ferry leaves.\n")
+        assert await found(index, "ferry") == [path]
+        put(path, "The trams leave!!\n")
+        assert await found(index, "ferry") == []
+        put(path, "Gone now, nothing\n")
+    passes = index._opened().sync.passes
+    for _ in range(3):
+        await index.sync()
+    assert index._opened().sync.passes <= passes + 2, "and what does not change is read into terms once"
+
+
 async def test_a_note_renamed_in_case_only_has_its_new_name_alone(put, vault_dir, open_index):
     put("Note.md", "The ferry leaves at nine.\n")
     index = open_index()
