@@ -22,14 +22,14 @@ both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stre
 
 
 @pytest.fixture(autouse=True)
-def _sdk_settings() -> Iterator[None]:
+def _sdk_settings(request: pytest.FixtureRequest) -> Iterator[None]:
     """AgentScope sets DashScope's address for the whole process, and DashScope's SDK leaves streams' clients open."""
     import dashscope
 
     before = dashscope.base_http_api_url
     yield
-    if dashscope.base_http_api_url != before:
-        dashscope.base_http_api_url = before
+    dashscope.base_http_api_url = before
+    if "dashscope" in request.node.name and "whole" not in request.node.name:
         gc.collect()  # what aiohttp says of them belongs to this test
 
 
@@ -106,13 +106,10 @@ async def test_a_conversation_with_tools_goes_through_compactions(
 
 
 @every_provider
-@both_ways
-async def test_a_formatter_for_several_agents_goes_through_compactions_too(
-    provider: Provider, stream: bool, vault_dir: Path
-) -> None:
+async def test_a_formatter_for_several_agents_goes_through_compactions_too(provider: Provider, vault_dir: Path) -> None:
     actor = Actor()
     with provider.stub(default=actor) as stub:
-        _, events = await converse(provider, stub, vault_dir, stream, kind="multi_agent", turns=8)
+        _, events = await converse(provider, stub, vault_dir, False, kind="multi_agent")
         assert stub.refused == []
     assert any(event.kind == "compacted" for event in events)
 
