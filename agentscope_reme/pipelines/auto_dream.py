@@ -19,6 +19,7 @@ from ..vault.notes import finish
 from ..vault.run_lock import run_lock
 from ..vault.run_records import write_log
 from .agent import PlanError
+from .dream_claims import overlap
 from .dream_decisions import Candidate, Decision, Step, known_already, settle
 from .dream_instructions import LEFT_OUT, instructs
 from .dream_reading import read_notes
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 NODES = 8
-"""Digest notes that a unit is compared with, beside those that the same run has changed."""
+"""Digest notes that a unit is compared with."""
+
+CHANGED_NODES = 4
+"""Those beside them that the same run makes or changes, which the index does not know yet."""
 
 NOTE_CHARS = 3_000
 """Most characters of a digest note that the model is shown."""
@@ -218,7 +222,7 @@ class _Run:
 
     async def _decide(self, unit: Unit) -> Step:
         hits = await self.index.node_search(f"{unit.name} {' '.join(unit.statement.split())}", NODES)
-        candidates = await asyncio.to_thread(self._candidates, hits)
+        candidates = await asyncio.to_thread(self._candidates, unit, hits)
         step = known_already(unit, candidates)
         if step is not None:
             return step
@@ -226,19 +230,18 @@ class _Run:
         shown = fenced(
             "unit", f"{unit.statement}\n{said}", name=unit.name, category=unit.category, since=unit.valid_from
         )
-        user = "\n\n".join([shown, *(_shown(candidate, unit.language) for candidate in candidates)])
+        user = "\n\n".join([shown, *(_shown(candidate, unit) for candidate in candidates)])
         system = load_prompt("dream_integrate", unit.language)
         decision = await self.planner.plan(Decision, system=system, user=user, language=unit.language)
         return await asyncio.to_thread(settle, unit, decision, candidates)
 
-    def _candidates(self, hits: Sequence[NodeHit]) -> list[Candidate]:
-        paths = dict.fromkeys([*(hit.path for hit in hits), *self.texts])
-        found = []
-        for path in paths:
-            text = self._text(path)
-            if text is not None:
-                found.append(candidate_of(path, text))
-        return found
+    def _candidates(self, unit: Unit, hits: Sequence[NodeHit]) -> list[Candidate]:
+        """What the index found, and what this run has changed that has most words of the unit."""
+        about = f"{unit.name} {unit.statement}"
+        changed = sorted(self.texts, key=lambda path: -overlap(about, self.texts[path]))[:CHANGED_NODES]
+        paths = dict.fromkeys([*(hit.path for hit in hits), *changed])
+        texts = ((path, self._text(path)) for path in paths)
+        return [candidate_of(path, text) for path, text in texts if text is not None]
 
     def _text(self, path: str) -> str | None:
         if path in self.texts:
@@ -298,16 +301,25 @@ class _Run:
         )
 
 
-def _shown(candidate: Candidate, language: str) -> str:
-    """A digest note as the model sees it: its statements with their ids, and what else its user wrote."""
+def _shown(candidate: Candidate, unit: Unit) -> str:
+    """A digest note as the model sees it: its statements with their ids, and what else its user wrote.
+
+    Of a long note, the statements that have most words of the unit.
+    """
     rows = []
     for held in candidate.part.statements:
         days = " – ".join(day for day in (held.valid_from, held.valid_to) if day)
-        rows.append(f"[{held.id}] {'' if held.current else '(earlier) '}{held.text}{f' ({days})' if days else ''}")
+        row = f"[{held.id}] {'' if held.current else '(earlier) '}{held.text}{f' ({days})' if days else ''}"
+        rows.append((overlap(unit.statement, held.text), row))
     if not rows:
-        rows = [candidate.body.strip()]
+        rows = [(0.0, candidate.body.strip())]
+    room = NOTE_CHARS
+    chosen: set[int] = set()
+    for number in sorted(range(len(rows)), key=lambda number: -rows[number][0]):
+        if len(rows[number][1]) <= room or not chosen:
+            chosen.add(number)
+            room -= len(rows[number][1])
     external = candidate.trust == "external"
-    lines = [line for row in rows for line in row[:NOTE_CHARS].split("\n")]
-    shown = [LEFT_OUT[language] if instructs(line, external=external) else line for line in lines]
-    text = "\n".join(shown)[:NOTE_CHARS]
-    return fenced("note", text, path=candidate.path, name=candidate.name, trust=candidate.trust or "")
+    lines = [line for number in sorted(chosen) for line in rows[number][1][:NOTE_CHARS].split("\n")]
+    shown = [LEFT_OUT[unit.language] if instructs(line, external=external) else line for line in lines]
+    return fenced("note", "\n".join(shown), path=candidate.path, name=candidate.name, trust=candidate.trust or "")

@@ -93,15 +93,24 @@ class DreamReport:
         return lines + [f"- note: {text}" for text in self.warnings] + [f"- failed: {text}" for text in self.errors]
 
     def _summary(self, logged: bool) -> list[str]:
+        done = [f"Completed run {self.resumed}, which had been interrupted."] if self.resumed else []
+        done += [
+            f"{kind} {path}"
+            for kind, paths in (("created", self.created), ("changed", self.modified))
+            for path in paths
+        ]
         if not logged and not self.errors:
-            waits = f" {len(self.waiting)} units wait." if self.waiting else ""
-            return [f"Nothing new in {_count(self.scanned, 'daily note')}.{waits}", *self.warnings]
-        lines = [f"Read {_count(len(self.read), 'note')} of {self.scanned}, found {_count(len(self.units), 'unit')}."]
+            waits = f" {_count(len(self.waiting), 'unit')} waiting." if self.waiting else ""
+            return [*done, f"Nothing new in {_count(self.scanned, 'daily note')}.{waits}", *self.warnings]
+        lines = [*done[:1]] if self.resumed else []
+        lines.append(
+            f"Read {_count(len(self.read), 'note')} of {self.scanned}, found {_count(len(self.units), 'unit')}."
+        )
         lines += [_told(step) for step in self.steps]
         if self.waiting:
-            lines.append(f"{_count(len(self.waiting), 'unit')} wait for the next run.")
+            lines.append(f"{_count(len(self.waiting), 'unit')} waiting for the next run.")
         if self.left:
-            lines.append(f"{_count(len(self.left), 'note')} wait to be read by the next run.")
+            lines.append(f"{_count(len(self.left), 'note')} to be read by the next run.")
         if self.topics:
             lines.append("Topics: " + "; ".join(topic.title for topic in self.topics))
         lines += self.warnings + [f"Failed: {error}" for error in self.errors]

@@ -406,3 +406,31 @@ async def test_a_note_of_which_the_model_makes_no_plan_keeps_no_other_from_being
     assert not done.success
     assert done.metadata["left"] == [paths[4]]
     assert set(done.metadata["read"]) == {path for path in paths if path != paths[4]}
+
+
+async def test_of_a_long_note_the_model_sees_the_statements_that_matter(vault_dir: Path) -> None:
+    vault = vault_at(vault_dir)
+    many = [
+        f"Pot {number} is of clay from quarry {number}, glazed on a rainy day and fired slowly." for number in range(60)
+    ]
+    path = write_card(vault, "2026-03-09", "pots", *(f"Ann: {one}" for one in many))
+    units = [unit("pots", one, place(vault, path, one)) for one in many]
+    await dream(vault, Script(lambda user: found(units), about_first("refine")), max_units=200)
+    later = write_card(vault, TODAY, "pots", "Ann: Pot 57 is of clay from quarry 9, as it turned out.")
+    claim = unit("pots", "Pot 57 is of clay from quarry 9.", place(vault, later, "Pot 57"))
+    script = Script(by_note({TODAY: [claim]}), about_first("refine"))
+    await dream(vault, script)
+    (asked,) = script.of("Decision")
+    assert "Pot 57 is of clay from quarry 57," in asked.user
+    assert len(asked.user) < 5_000
+
+
+async def test_a_decision_is_asked_for_with_a_bounded_number_of_notes(vault_dir: Path) -> None:
+    vault = vault_at(vault_dir)
+    words = [f"Ann bought plank {number} of oak." for number in range(30)]
+    path = write_card(vault, TODAY, "wood", *(f"Ann: {one}" for one in words))
+    units = [unit(f"plank {n}", one, place(vault, path, one)) for n, one in enumerate(words)]
+    script = Script(lambda user: found(units))
+    await dream(vault, script, max_units=40)
+    assert len(notes_below(vault_dir)) == 30
+    assert max(one.user.count("<note ") for one in script.of("Decision")) <= 12
