@@ -18,7 +18,7 @@ from .knowledge import Knowledge
 from .memory.compaction import Compaction
 from .memory.compactor import Compactor
 from .memory.kept_results import let_expire
-from .memory.tokens import TokenBudget
+from .memory.tokens import START_WAITS, TokenBudget
 from .memory.tool_result import ToolResultCompactor
 from .models import CompactionEvent, NodeHit, SearchResult, Traversal
 from .vault.layout import METADATA
@@ -156,7 +156,7 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
     async def start(self) -> "ReMe":
         """Do early what the first use does: load the vocabulary, bring the index up to date. Safe to call again."""
         self._open()
-        await self.budget.ready()
+        await self.budget.ready(START_WAITS)
         await asyncio.to_thread(self.watcher.start)  # before the scan, so that no change falls between the two
         self.index.follow(self.watcher)
         if self.vault.root.is_dir():

@@ -11,7 +11,8 @@ import asyncio
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent import futures
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +43,9 @@ MESSAGE_OVERHEAD = 10
 BLOCK_OVERHEAD = 6
 # Texts longer than this are counted in a worker thread, so that the loop is not held (about 1 ms at 9 MB/s).
 THREAD_CHARS = 10_000
-# Seconds that the first turn waits for a Hugging Face tokenizer that lies on this machine.
-LONGEST_LOAD = 10.0
+# Seconds that the first turn, and that a start, waits for a Hugging Face tokenizer that lies on this machine.
+TURN_WAITS = 3.0
+START_WAITS = 20.0
 
 
 class TokenBudget:
@@ -98,20 +100,20 @@ class TokenBudget:
         """What counts are multiplied by: 1.0, unless a metered model's provider counts otherwise."""
         return self.calibration.factor
 
-    async def ready(self) -> None:
-        """Load the vocabulary, once, off the event loop. What cannot be had soon is replaced until it can."""
+    async def ready(self, wait: float = TURN_WAITS) -> None:
+        """Load the vocabulary, once, off the event loop; what is not there within ``wait`` seconds has a stand-in."""
         if self._wanted:
-            await self._ready_tokenizer(self._wanted)
+            await self._ready_tokenizer(self._wanted, wait)
         elif self._text is None:
             self._text = await asyncio.to_thread(default_counter)
 
-    async def _ready_tokenizer(self, wanted: str) -> None:
+    async def _ready_tokenizer(self, wanted: str, seconds: float) -> None:
         """Have a Hugging Face tokenizer: soon when it is on this machine, else in the background."""
         if self._loading is None:
             self._loading = started(lambda: HuggingFaceCounter(wanted, local_only=True))
         loading = self._loading
         if self._text is None:
-            await asyncio.to_thread(wait, [loading], LONGEST_LOAD)
+            await asyncio.to_thread(futures.wait, [loading], seconds)
         if loading.done() and loading is self._loading:
             error = loading.exception()
             if error is None:
