@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..models import Compacted, CompactionEvent, CompactionOutcome, Failed
 from .blocks import blocks_of
+from .ledger import Entry
 from .plan import Plan
 
 if TYPE_CHECKING:
@@ -17,10 +18,23 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Left:
-    """What has just left the context of a session."""
+    """What has just left the context of a session, and is in its journal."""
 
     session_id: str
-    messages: tuple[dict[str, Any], ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the messages."""
+        return tuple(str(message.id) for message, _ in self.entries)
+
+    @property
+    def messages(self) -> tuple[dict[str, Any], ...]:
+        """The messages as plain values, with their marks; made when asked for, since thousands take their time."""
+        return tuple(
+            {**message.to_dict(), "content": [dict(block) for block in blocks_of(message)], "marks": list(marks)}
+            for message, marks in self.entries
+        )
 
 
 class Reporter:
@@ -39,16 +53,12 @@ class Reporter:
         self.on_event = on_event
         self.on_left = on_left
 
-    def hand_on(self, memory: "ReMeInMemoryMemory", folded: Sequence[Any]) -> None:
-        """Hand on what has left, as plain values."""
+    def hand_on(self, memory: "ReMeInMemoryMemory", folded: Sequence[Entry]) -> None:
+        """Hand on what has left."""
         if self.on_left is None or not folded:
             return
-        messages = tuple(
-            {**message.to_dict(), "content": [dict(block) for block in blocks_of(message)], "marks": list(marks)}
-            for message, marks in folded
-        )
         try:
-            self.on_left(Left(memory.session_id, messages))
+            self.on_left(Left(memory.session_id, tuple(folded)))
         except Exception:
             logger.exception("What left the context could not be handed on; it is in the journal.")
 
