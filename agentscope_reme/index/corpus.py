@@ -95,7 +95,7 @@ class Corpus:
             self.telling.add(entry.path)
         entry.slots = np.zeros(0, np.int32)
         entry.voices = frozenset()
-        entry.sections = {}
+        entry.sections = ()
         entry.label_slot = self.labels.add([entry.labels])[0]
         self._label_file = grown(self._label_file, entry.label_slot + 1)
         self._label_file[entry.label_slot] = entry.id
@@ -245,8 +245,9 @@ class Corpus:
         table["file"][span] = entry.id
         table["number"][span] = np.arange(len(entry.slots), len(entry.slots) + len(units))
         table["speaker"][span] = [self.speaker_id(unit.speaker) for unit in units]
-        sections = entry.sections
+        sections = {path: number for number, path in enumerate(entry.sections)}
         table["section"][span] = [sections.setdefault(unit.headings, len(sections)) for unit in units]
+        entry.sections = tuple(sections)
         voices = set(table["speaker"][span].tolist()) - {-1} - entry.voices
         if voices:
             entry.voices |= voices

@@ -90,7 +90,7 @@ class FileEntry:
     start: int = 0  # the file's first place
     slots: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     voices: frozenset[int] = frozenset()
-    sections: dict[tuple[str, ...], int] = field(default_factory=dict)
+    sections: tuple[tuple[str, ...], ...] = ()  # heading paths
     names: tuple[tuple[str, float], ...] | None = None  # as search compares them, with their worth
 
     @property
@@ -105,4 +105,4 @@ class FileEntry:
 
     def headings(self, section: int) -> tuple[str, ...]:
         """A heading path of the file by its number."""
-        return list(self.sections)[section] if 0 <= section < len(self.sections) else ()
+        return self.sections[section] if 0 <= section < len(self.sections) else ()

@@ -10,9 +10,10 @@ import io
 import json
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from sys import intern
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ReMeError
@@ -126,7 +127,7 @@ def load(storage: "Storage", fingerprint: str) -> Loaded:
             return Loaded(None, f"cannot be read: {error.strerror or error}")
         try:
             lines = _unpack_lines(data)
-            header = lines[0]
+            header = json.loads(next(lines))
             if header.get("format") != FORMAT or header.get("version") != VERSION:
                 return Loaded(None, f"has format {header.get('format')!r}, version {header.get('version')!r}")
             if header.get("fingerprint") != fingerprint:
@@ -135,7 +136,7 @@ def load(storage: "Storage", fingerprint: str) -> Loaded:
             if hashlib.sha256(packed).hexdigest() != header["arrays_sha256"]:
                 return Loaded(None, "its arrays do not have the checksum they should have")
             arrays = _unpack_arrays(packed, header["names"])
-            entries = [_entry(line) for line in lines[1:]]
+            entries = [_entry(json.loads(line)) for line in lines]
             return Loaded(Corpus.load(entries, header["speakers"], arrays))
         except FileNotFoundError:
             continue  # another process has replaced the index meanwhile
@@ -173,15 +174,19 @@ def _pack_lines(records: Iterable[dict[str, Any]]) -> bytes:
     return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(body + end)
 
 
-def _unpack_lines(data: bytes) -> list[dict[str, Any]]:
+def _unpack_lines(data: bytes) -> Iterator[str]:
+    """The lines, after their checksum was found right. One by one: all at once they would take ten times their size."""
     import zstandard
 
     body = zstandard.ZstdDecompressor().decompressobj().decompress(data)
     last = body.rstrip(b"\n").rfind(b"\n") + 1
-    if json.loads(body[last:])["sha256"] != hashlib.sha256(body[:last]).hexdigest():
+    if json.loads(body[last:])["sha256"] != hashlib.sha256(memoryview(body)[:last]).hexdigest():
         raise ValueError("the checksum does not fit")
-    lines = body[:last].decode("utf-8", "surrogatepass").rstrip("\n").replace("\n", ",")
-    return json.loads(f"[{lines}]")
+    begin = 0
+    while begin < last:
+        end = body.index(b"\n", begin)
+        yield body[begin:end].decode("utf-8", "surrogatepass")
+        begin = end + 1
 
 
 def _pack_arrays(arrays: dict[str, Any]) -> bytes:
@@ -189,17 +194,23 @@ def _pack_arrays(arrays: dict[str, Any]) -> bytes:
     import zstandard
 
     out = io.BytesIO()
-    for array in arrays.values():
-        np.lib.format.write_array(out, np.ascontiguousarray(array), allow_pickle=False)
-    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(out.getbuffer())
+    compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
+    with compressor.stream_writer(out, closefd=False) as stream:
+        for array in arrays.values():
+            np.lib.format.write_array(stream, np.ascontiguousarray(array), allow_pickle=False)
+    return out.getvalue()
 
 
 def _unpack_arrays(packed: bytes, names: list[str]) -> dict[str, Any]:
     import numpy as np
     import zstandard
 
-    data = io.BytesIO(zstandard.ZstdDecompressor().decompress(packed))
-    return {name: np.lib.format.read_array(data, allow_pickle=False) for name in names}
+    # Array by array: the whole of them lies in memory once.
+    with zstandard.ZstdDecompressor().stream_reader(packed) as stream:
+        arrays = {name: np.lib.format.read_array(stream, allow_pickle=False) for name in names}
+        if stream.read(1):
+            raise ValueError("there are more arrays than names")
+    return arrays
 
 
 def _stored(entry: FileEntry) -> dict[str, Any]:
@@ -217,8 +228,11 @@ def _entry(line: dict[str, Any]) -> FileEntry:
     path = line["path"]
     links = tuple(FileLink(path, *link) for link in line["links"])
     fields = {name: line[name] for name in _STORED}
-    fields["tags"], fields["aliases"] = tuple(line["tags"]), tuple(line["aliases"])
-    sections = {tuple(headings): number for number, headings in enumerate(line["sections"])}
+    fields["tags"], fields["aliases"] = tuple(map(intern, line["tags"])), tuple(line["aliases"])
+    sections = tuple(tuple(map(intern, headings)) for headings in line["sections"])
+    # What many files say alike is kept once.
+    fields["encoding"], fields["kind"] = intern(line["encoding"]), intern(line["kind"])
+    fields["front"] = {intern(key): value for key, value in line["front"].items()}
     anchors = tuple(Anchor(target, ()) for target in line["anchors"])
     return FileEntry(**fields, links=links, sections=sections, anchors=anchors)
 
