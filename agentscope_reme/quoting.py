@@ -6,6 +6,7 @@ from .models import NotePage, SearchHit, SearchResult
 
 RECALLED, FILE = "recalled-memory", "vault-file"
 MOST_LINKS = 10
+LONGEST_NAME = 60  # characters of a linked note's name
 _FENCE = re.compile(rf"<(\s*/?\s*)({RECALLED}|{FILE})", re.IGNORECASE)
 # In what else text from the vault, or text about a conversation, may stand around a passage: AgentScope's own wrappers.
 _AROUND = re.compile(
@@ -50,7 +51,8 @@ def passage_text(hit: SearchHit, *, brief: bool = False) -> str:
     for passages that nobody asked for, which are put between the messages of a conversation.
     """
     told = " › ".join(part for part in (hit.title, *hit.headings) if part)
-    linked = [*hit.outlinks, *(path for path in hit.inlinks if path not in hit.outlinks)]
+    names = {note.path: note.name for note in hit.linked}
+    linked = [_named(path, names.get(path, "")) for path in dict.fromkeys((*hit.outlinks, *hit.inlinks))]
     facts = [f'source="{attribute(hit.source)}"']
     facts += [f'date="{attribute(hit.date)}"'] if hit.date else []
     facts += [f'title="{attribute(told)}"'] if told else []
@@ -60,6 +62,12 @@ def passage_text(hit: SearchHit, *, brief: bool = False) -> str:
     facts += [f'score="{hit.score:.2f}"'] if not brief else []
     text = defused(hit.text)
     return "\n".join([f"<{RECALLED} {' '.join(facts)}>", unwrapped(text) if brief else text, f"</{RECALLED}>"])
+
+
+def _named(path: str, name: str) -> str:
+    """A linked note by its path, and what it is called where the path does not say."""
+    stem = path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    return f"{path} ({name[:LONGEST_NAME]})" if name and name.casefold() != stem.casefold() else path
 
 
 def unwrapped(text: str) -> str:
