@@ -45,6 +45,9 @@ _FIXED: tuple[str, ...] = (
     "chinese",
     "ignore",
     "watch",
+    "watch_quiet",
+    "poll_seconds",
+    "reconcile_seconds",
 )
 _FIXED += ("fusion", "vector_weight", *(name for name in ReMeConfig.model_fields if name.startswith("embedding_")))
 

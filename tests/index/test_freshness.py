@@ -398,3 +398,12 @@ async def test_a_reme_that_was_not_started_watches_nothing_and_is_current(vault_
     assert [hit.path for hit in (await reme.search("ferry")).hits] == ["a.md"]
     assert "reme-watch" not in {thread.name for thread in threading.enumerate()}
     await reme.close()
+
+
+@pytest.mark.parametrize("setting", ["watch", "watch_quiet", "poll_seconds", "reconcile_seconds"])
+def test_how_a_vault_is_watched_cannot_be_changed_behind_its_back(vault_dir, setting):
+    from agentscope_reme import ReMe
+    from agentscope_reme.errors import ConfigError
+
+    with pytest.raises(ConfigError, match=setting):
+        ReMe(vault_dir).update_params(**{setting: "off" if setting == "watch" else 5.0})
