@@ -52,9 +52,10 @@ async def read_notes(
         pieces = [piece for piece in todo.pop(0) if piece.source.path not in stuck]
         if not pieces:
             continue
-        tongue = language if language in ("en", "zh") else language_of([piece.text for piece in pieces])
+        tongue, user = await asyncio.to_thread(_request, pieces, hint, language)
+        system = load_prompt("dream_extract", tongue)
         try:
-            claims = await _ask(planner, pieces, hint, tongue)
+            claims = await planner.plan(Extraction, system=system, user=user, language=tongue)
         except PlanError as error:
             parts = _divided(pieces, error) if splits < MAX_SPLITS else []
             if parts:
@@ -73,11 +74,13 @@ async def read_notes(
     return reading
 
 
-async def _ask(planner: Planning, pieces: Sequence[Piece], hint: str, language: str) -> Extraction:
+def _request(pieces: Sequence[Piece], hint: str, language: str) -> tuple[str, str]:
+    """The language of a request, and what its user message holds."""
+    tongue = language if language in ("en", "zh") else language_of([piece.text for piece in pieces])
     notes = [
         fenced(
             "note",
-            piece.shown(language),
+            piece.shown(tongue),
             path=piece.source.path,
             day=piece.source.day,
             name=piece.source.name,
@@ -85,8 +88,7 @@ async def _ask(planner: Planning, pieces: Sequence[Piece], hint: str, language: 
         )
         for piece in pieces
     ]
-    user = "\n\n".join([*notes, *([fenced("hint", hint)] if hint.strip() else [])])
-    return await planner.plan(Extraction, system=load_prompt("dream_extract", language), user=user, language=language)
+    return tongue, "\n\n".join([*notes, *([fenced("hint", hint)] if hint.strip() else [])])
 
 
 def _divided(pieces: Sequence[Piece], error: PlanError) -> list[list[Piece]]:

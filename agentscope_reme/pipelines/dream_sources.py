@@ -11,12 +11,13 @@ from datetime import date as Date
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
-from ..errors import ReMeError
+from ..errors import NoteError, ReMeError
 from ..vault.daily import INDEX_PART
 from ..vault.encoding import decode_exact, kind_of
 from ..vault.frontmatter import parse, text_of
 from ..vault.generated import with_generated_part
 from ..vault.layout import DAILY, iter_files
+from ..vault.opening import read_all
 from ..vault.storage import version_of
 from .dream_instructions import LEFT_OUT, instructs
 
@@ -151,16 +152,16 @@ def scan(vault: "Vault", date: str, scan_days: int, read: Mapping[str, str], *, 
     left = {path: version for path, version in read.items() if not vault.storage.exists(path)}
     for path, day in _daily_notes(vault):
         try:
-            source = read_source(vault, path, day)
+            text, version = _text_of(vault, path)
         except ReMeError as error:
             failed.append((path, str(error)))
             continue
-        versions[path] = source.version
-        if path not in read and source.version in left.values():
-            moved[path] = source.version
-        elif read.get(path) != source.version:
+        versions[path] = version
+        if path not in read and version in left.values():
+            moved[path] = version
+        elif read.get(path) != version:
             inside = first <= Date.fromisoformat(day) <= last
-            (window if inside else others).append(source)
+            (window if inside else others).append(_source(path, day, text, version))
     changed = [*_by_day(window), *(_by_day(others) if all_days else ())]
     gone = tuple(sorted(left))
     return Scan(tuple(changed), versions, gone, tuple(failed), moved, 0 if all_days else len(others))
@@ -168,35 +169,46 @@ def scan(vault: "Vault", date: str, scan_days: int, read: Mapping[str, str], *, 
 
 def read_source(vault: "Vault", path: str, day: str) -> Source:
     """Read a daily note. NoteError when it is not there, too large, or not UTF-8."""
-    from ..errors import NoteError
+    return _source(path, day, *_text_of(vault, path))
 
-    with vault.storage.opened(path) as (_, status, _real):
+
+def _text_of(vault: "Vault", path: str) -> tuple[str, str]:
+    """What is read of a note, and the version of that."""
+    with vault.storage.opened(path) as (descriptor, status, _):
         if status.st_size > MAX_NOTE_BYTES:
             raise NoteError(f"{path} is larger than {MAX_NOTE_BYTES:,} bytes and is not read", path)
-    data = vault.read_bytes(path)
+        data = read_all(descriptor, status.st_size)
     if not kind_of(data).exact:
         raise NoteError(f"{path} is not UTF-8 and is not read", path)
     text = decode_exact(data)
-    is_page = path.count("/") == 1
-    if is_page:
-        text = with_generated_part(text, INDEX_PART, "")
+    if not _is_page(path):
+        return text, version_of(data)
+    text = with_generated_part(text, INDEX_PART, "")
+    return text, version_of(text.encode("utf-8", "surrogateescape"))
+
+
+def _source(path: str, day: str, text: str, version: str) -> Source:
     note = parse(text)
     keys = note.front.data
     body = _COMMENT.sub(lambda found: "\n" * found.group().count("\n"), note.body.replace("\r\n", "\n"))
     lines = {number: line for number, line in enumerate(body.split("\n"), note.body_line) if line.strip()}
-    if is_page and all(line.lstrip().startswith("#") for line in lines.values()):
+    if _is_page(path) and all(line.lstrip().startswith("#") for line in lines.values()):
         lines = {}  # a heading that nobody wrote anything under
-    file_name = path.rpartition("/")[2].removesuffix(".md")
     return Source(
         path=path,
-        version=version_of(text.encode("utf-8", "surrogateescape")) if is_page else version_of(data),
+        version=version,
         day=day,
-        name=text_of(keys.get("name")).strip() or file_name,
+        name=text_of(keys.get("name")).strip() or path.rpartition("/")[2].removesuffix(".md"),
         description=text_of(keys.get("description")).strip(),
         trust=trust_of(keys.get("trust")) if note.front.error is None else "external",
         by_pipeline=text_of(keys.get("generator")).startswith(("extractive@", "model@")),
         lines=lines,
     )
+
+
+def _is_page(path: str) -> bool:
+    """Whether this is the page of a day, and not one of its notes."""
+    return path.count("/") == 1
 
 
 def requests(sources: Sequence[Source], done: Mapping[str, int]) -> list[list[Piece]]:
