@@ -54,7 +54,8 @@ class Knowledge:
         if self._planner is None or self._planner.model is not self.chat_model:
             from .pipelines.agent import Planner
 
-            self._planner = Planner(self.chat_model, self.formatter, timeout=self.config.pipeline_timeout)
+            self._planner = Planner(self.chat_model, self.formatter)
+        self._planner.timeout = self.config.pipeline_timeout  # which may have been changed since
         return self._planner
 
     @property
@@ -170,7 +171,7 @@ class Knowledge:
 
     def _left(self, left: "Left") -> None:
         if self.config.write_memory_on_compaction and not self._closed:
-            self.remember_later(left.session_id, [str(message["id"]) for message in left.messages])
+            self.remember_later(left.session_id, list(left.ids))
 
     async def _remember(self, payload: Mapping[str, Any]) -> Response:
         """Do a pending ``auto_memory``."""
@@ -194,7 +195,9 @@ class Knowledge:
         except (ReMeError, OSError) as error:
             logger.warning("Pending work cannot be done (%s).", error)
         await self._follow_documents()
-        if self.config.dream_at and self._nightly is None:
+        if self.config.dream_at and self.chat_model is None:
+            logger.warning("dream_at is set, but there is no chat model: nothing is dreamt at night.")
+        elif self.config.dream_at and self._nightly is None:
             from .pipelines.schedule import Daily
 
             daily = Daily(self.vault, "auto_dream", self.config.dream_at, self.auto_dream)

@@ -16,6 +16,7 @@ from ..models import Response
 from ..vault.daily import daily_reindex, day_of, find_card
 from ..vault.files import finish
 from ..vault.frontmatter import ParsedNote, parse, text_of
+from ..vault.generated import generated_part
 from ..vault.layout import daily_page
 from .agent import PlanError, Planner
 from .conversation import (
@@ -31,6 +32,7 @@ from .conversation import (
 )
 from .evidence import language_of
 from .extractive_card import GENERATOR as EXTRACTIVE
+from .extractive_card import PART as STATEMENTS
 from .extractive_card import extractive_card, write_extractive, write_extractive_card
 from .memory_card import GENERATOR, Found, memory_of, text_beside_items, write_found
 from .memory_part import merged
@@ -137,24 +139,31 @@ async def _remember(run: _Run, planner: Planner | None) -> Response:
         return Response(True, about, {**_facts(run), "path": path or ""})
     if planner is None:
         return await _without_model(run, heard)
-    try:
-        found = await _ask(run, planner, present, heard)
-    except PlanError as error:
-        logger.warning("The model made no card of session %s (%s).", run.session_id, error)
-        fallen_back = await _without_model(run, heard)
-        facts = {**fallen_back.metadata, "error": str(error), "retry": error.reason in ("timeout", "model")}
-        told = f"{error}. Meanwhile, without it: {fallen_back.answer} The next run with a model improves it."
-        return Response(False, told, facts)
-    facts = {**_facts(run), "path": path or "", "generator": GENERATOR, "refused": found.refused}
-    refused = f" Refused: {'; '.join(found.refused)}." if found.refused else ""
-    if not found.additions and path is None:
-        return Response(True, f"The model found nothing worth a card.{refused}", facts)
+    found, error = await _ask(run, planner, present, heard)
+    done = Response(True, "", {**_facts(run), "path": path or "", "generator": GENERATOR, "refused": found.refused})
+    if found.additions or (path is not None and found.heard):
+        done = await _with_model(run, found, done.metadata)
+    if error is None:
+        refused = f" Refused: {'; '.join(found.refused)}." if found.refused else ""
+        return Response(True, f"{done.answer or 'The model found nothing worth a card.'}{refused}", done.metadata)
+    logger.warning("The model made no card of session %s (%s).", run.session_id, error)
+    # What it has read is written; the rest is the user's own statements until it is read as well.
+    rest = await _without_model(run, heard[len(found.heard) :])
+    facts = {**done.metadata, **rest.metadata, "error": str(error), "retry": error.reason in ("timeout", "model")}
+    for key in ("created", "modified"):
+        facts[key] = done.metadata[key] or rest.metadata[key]
+    so_far = f"{done.answer} " if done.answer else ""
+    told = f"{error}. {so_far}Meanwhile, without it: {rest.answer} The next run with a model improves it."
+    return Response(False, told, facts)
+
+
+async def _with_model(run: _Run, found: Found, facts: dict[str, Any]) -> Response:
     written = await finish(write_found, run.vault, run.session_id, run.day, found)
     change = written.change
-    facts |= {"path": change.path, "added": written.added, "changed": written.changed, "items": written.items}
+    facts = {**facts, "path": change.path, "added": written.added, "changed": written.changed, "items": written.items}
     facts |= {"created": change.kind == "created", "modified": change.kind in ("created", "changed")}
     verb = {"created": "Wrote", "changed": "Refined"}.get(change.kind, "Nothing new for")
-    return Response(True, f"{verb} {change.path} ({written.added} added, {written.changed} changed).{refused}", facts)
+    return Response(True, f"{verb} {change.path} ({written.added} added, {written.changed} changed).", facts)
 
 
 def _card(run: _Run) -> tuple[ParsedNote | None, str | None]:
@@ -167,8 +176,7 @@ def _unheard(run: _Run, present: ParsedNote | None, by_model: bool) -> list[Hear
     """What no model has read: of the messages given, and of the day where its card was made without one."""
     now = run.vault.now()
     found = {one.seq: one for one in heard_in(run.given, now)}
-    extractive = present is not None and text_of(present.front.data.get("generator")).startswith("extractive@")
-    if by_model and extractive:
+    if by_model and present is not None and generated_part(present.body, STATEMENTS) is not None:
         found |= {one.seq: one for one in heard_on(run.vault, run.session_id, run.day, now)}
     known = memory_of(present, run.day).heard
     return [found[seq] for seq in sorted(found) if seq not in known]
@@ -182,11 +190,16 @@ async def _without_model(run: _Run, heard: Sequence[Heard]) -> Response:
     return Response(response.success, response.answer, facts)
 
 
-async def _ask(run: _Run, planner: Planner, present: ParsedNote | None, heard: list[Heard]) -> Found:
-    """Have the model read what is new, piece by piece, and take what the messages bear out."""
+async def _ask(
+    run: _Run, planner: Planner, present: ParsedNote | None, heard: list[Heard]
+) -> tuple[Found, PlanError | None]:
+    """Have the model read what is new, piece by piece, and take what the messages bear out.
+
+    With an error, ``heard`` of what was found is what was read before it.
+    """
     spoken = [one.said.text for one in heard if one.said.role == "user"]
     language = await asyncio.to_thread(language_of, spoken) if run.language == "auto" else run.language
-    found = Found(heard, language)
+    found = Found([], language)
     part = memory_of(present, run.day)
     system = system_prompt(language, run.language)
     named = text_of(present.front.data.get("name")) if present else ""
@@ -201,7 +214,7 @@ async def _ask(run: _Run, planner: Planner, present: ParsedNote | None, heard: l
             plan = await planner.plan(MemoryPlan, system=system, user=user, language=language)
         except PlanError as error:
             if error.reason != "too_long" or limit <= SMALLEST_PIECE:
-                raise
+                return found, error
             limit = max(SMALLEST_PIECE, limit // 2)
             continue
         said = [one.said for one in heard[place : place + len(piece)]]
@@ -213,7 +226,8 @@ async def _ask(run: _Run, planner: Planner, present: ParsedNote | None, heard: l
         found.name = name_from(plan.name, found.name)
         found.description = description_from(plan.description, found.description)
         place += len(piece)
-    return found
+        found.heard = heard[:place]
+    return found, None
 
 
 def _facts(run: _Run) -> dict[str, Any]:

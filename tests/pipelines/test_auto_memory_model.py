@@ -605,3 +605,23 @@ async def test_what_is_no_conversation_is_said(vault: Vault, bad: Any) -> None:
     done = await auto_memory(vault, bad, planner=None)
     assert not done.success
     assert "list of messages" in done.answer
+
+
+async def test_a_model_that_fails_half_way_keeps_what_it_has_read_and_reads_the_rest_the_next_time(
+    vault: Vault,
+) -> None:
+    talk = [message(f"Room {number} is {'x' * 900} blue.", id=f"m{number}") for number in range(100, 160)]
+    first = scripted(plan(item("Room 100 is blue.")), ConnectionError("down"))
+    done = await remember(vault, first, *talk)
+    assert not done.success
+    assert done.metadata["retry"]
+    assert "Room 100 is blue." in text_of(vault, done)
+    assert done.metadata["statements"] == 30, "of what it has not read there are the user's words"
+    assert "Room 101 is" not in text_of(vault, done)
+    second = ScriptedModel(default=plan())
+    again = await remember(vault, second, *talk)
+    assert again.success
+    assert "Room 100 is x" not in second.requests[0].role_text("user")
+    assert "Room 159 is x" in second.last.role_text("user")
+    assert len(list((vault.root / f"daily/{DAY}").glob("*.md"))) == 1
+    assert not (await remember(vault, scripted(), *talk)).metadata["modified"]

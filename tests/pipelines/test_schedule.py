@@ -12,6 +12,7 @@ from agentscope_reme.errors import ConfigError
 from agentscope_reme.models import Response
 from agentscope_reme.pipelines.schedule import SCHEDULE, Daily
 from agentscope_reme.vault import Vault
+from tests.support.scripted_model import ScriptedModel
 
 ZONE = ZoneInfo("Europe/Berlin")
 
@@ -108,9 +109,17 @@ async def test_a_started_reme_dreams_when_it_is_due_and_stops_with_it(
     monkeypatch.setattr(ReMe, "auto_dream", dream)
     (vault_dir / "history").mkdir(parents=True)
     (vault_dir / SCHEDULE).write_text('{"auto_dream": "2020-01-01"}')
-    async with ReMe(vault_dir, dream_at="00:00"):
+    async with ReMe(vault_dir, chat_model=ScriptedModel(), dream_at="00:00"):
         await asyncio.wait_for(dreamt.wait(), 10)
     assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+
+async def test_without_a_model_a_night_is_not_begun_and_it_says_so(
+    vault_dir: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with ReMe(vault_dir, dream_at="03:00"):
+        assert "no chat model" in caplog.text
+    assert not vault_dir.exists()
 
 
 @pytest.mark.parametrize("wrong", ["3:00", "24:00", "03:60", "noon", "0 3 * * *", ""])
