@@ -43,6 +43,7 @@ async def status(reme: "ReMe") -> Status:
         vault=str(root),
         exists=True,
         index=dict(reme.index.status()),
+        model="" if reme.chat_model is None else str(getattr(reme.chat_model, "model_name", "") or "yes"),
         pending=len(pending),
         set_aside=tuple((task.id, task.kind, task.error) for task in failed),
     )

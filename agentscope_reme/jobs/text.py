@@ -270,6 +270,7 @@ def _status(status: Status) -> str:
         else:
             rows.append((name, _said(value)))
     if status.exists:
+        rows.append(("chat model", status.model or "none: cards quote what was said, and nothing is dreamt"))
         rows.append(("pending work", str(status.pending)))
         rows += [("set aside", f"{kind} {one}: {error}") for one, kind, error in status.set_aside]
     width = max(len(name) for name, _ in rows)

@@ -10,13 +10,15 @@ from ..models import LooseLink
 class Status:
     """How the vault and its index are. ``index`` holds what the index says of itself; empty when there is no vault.
 
-    ``pending`` is how much background work waits, ``set_aside`` what failed too often: id, kind and the last error.
+    ``model`` is the chat model's name, "" without one. ``pending`` is how much background work waits, ``set_aside`` what
+    failed too often: id, kind and the last error.
     """
 
     version: str
     vault: str
     exists: bool
     index: dict[str, Any] = field(default_factory=dict)
+    model: str = ""
     pending: int = 0
     set_aside: tuple[tuple[str, str, str], ...] = ()
 

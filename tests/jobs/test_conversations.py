@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 from agentscope_reme import ReMe
 from agentscope_reme.errors import ReMeError
 from agentscope_reme.jobs.registry import jobs
+from agentscope_reme.jobs.text import as_text
 from agentscope_reme.service.cli import make_app
+from tests.support.scripted_model import ScriptedModel
 
 TALK = [
     {"role": "user", "content": "Jon lost his job today.", "created_at": "2023-01-19T08:00:00"},
@@ -109,5 +112,13 @@ async def test_status_tells_of_pending_work_and_of_what_was_set_aside(vault_dir:
             reme.queue.begin(lost)
             reme.queue.failed(lost, "the model is down")
         status = await jobs()["status"](reme)
+        assert status.model == ""
         assert status.pending == 1
         assert status.set_aside == ((lost, "auto_memory", "the model is down"),)
+        shown = as_text(status).body
+        assert "none: cards quote what was said" in shown
+        assert f"set aside     auto_memory {lost}: the model is down" in re.sub(
+            r"(?m)^(set aside) +", r"\1     ", shown
+        )
+        reme.chat_model = ScriptedModel()
+        assert (await jobs()["status"](reme)).model == "scripted"
