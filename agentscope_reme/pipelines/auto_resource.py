@@ -9,17 +9,18 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import PathError, ReMeError
 from ..models import Response
 from ..vault.files import finish
 from ..vault.layout import RESOURCE, is_ignored, iter_files
+from ..vault.run_lock import run_lock
 from .agent import PlanError, Planner
 from .resource_card import BY_RULES, GENERATOR, card_by_rules
 from .resource_catalog import Read, load, remember
-from .resource_notes import find_note, reindex, remove_note, retarget, state_of, write_note
+from .resource_notes import find_notes, reindex, remove_note, retarget, state_of, write_note
 from .resource_plan import card_by_model
 from .resource_text import Reading, is_readable, read_resource
 
@@ -29,7 +30,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ChangeKind = Literal["added", "modified", "deleted"]
+NAME = "auto_resource"
+LOCK_WAIT = 30.0
+"""Seconds that a call waits for another one in the same vault."""
+
+_TIDY_EVERY = 100
 Action = Literal["created", "changed", "unchanged", "removed", "kept", "moved", "skipped", "failed"]
 
 
@@ -67,21 +72,75 @@ async def auto_resource(
         paths = paths_of(changes)
     except (TypeError, ValueError) as error:
         return Response(False, str(error), {"results": [], "error": str(error)})
-    results: list[Outcome] = []
-    known = await asyncio.to_thread(load, vault)
-    there, gone = await asyncio.to_thread(_divided, vault, paths)
-    for path in [*there, *gone]:
-        if path in gone and any(one.path == path for one in results):
-            continue  # it was moved: its card is that of the new place
-        try:
-            done = await _one(vault, path, known, gone, planner, language)
-        except ReMeError as error:
-            done = [Outcome(path, "failed", error=str(error), retry=not isinstance(error, PathError))]
-        except Exception as error:  # a reader or a disk that fails in a way of its own must not stop the others
-            logger.exception("%s could not be read.", path)
-            done = [Outcome(path, "failed", error=f"{type(error).__name__}: {error}", retry=True)]
-        results += done
-    return _response(results)
+    if not paths:
+        return _response([])
+    try:
+        async with run_lock(vault.storage, NAME, wait=LOCK_WAIT):
+            batch = await asyncio.to_thread(_Batch.of, vault, paths)
+            try:
+                for path in [*batch.there, *batch.gone]:
+                    await _attempt(batch, path, planner, language)
+                    if len(batch.done) >= _TIDY_EVERY:
+                        await finish(batch.tidy)
+            finally:
+                await finish(batch.tidy)
+    except ReMeError as error:
+        return Response(False, str(error), {"results": [], "error": str(error), "retry": True})
+    return _response(batch.results)
+
+
+@dataclass(slots=True)
+class _Batch:
+    """The documents of one call: which are there, which are gone, and where their cards are."""
+
+    vault: "Vault"
+    there: list[str]
+    gone: list[str]
+    known: dict[str, Read]
+    notes: dict[str, str]
+    results: list[Outcome] = field(default_factory=list)
+    # What is done, but neither on a day's page nor in the catalog yet.
+    done: list[Read] = field(default_factory=list)
+    touched: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, vault: "Vault", paths: Sequence[str]) -> "_Batch":
+        """Look at the files."""
+        there: list[str] = []
+        gone: list[str] = []
+        for path in paths:
+            try:
+                exists = vault.storage.exists(path)
+            except ReMeError:
+                exists = True  # refused below, with a reason
+            (there if exists else gone).append(path)
+        known = load(vault)
+        hints = {path: known[path].card if path in known else "" for path in paths if is_readable(path)}
+        return cls(vault, there, gone, known, find_notes(vault, hints))
+
+    def is_moved(self, old: str, path: str, read: Read) -> bool:
+        """Whether a document is one that lay elsewhere, and whose card has not found another yet."""
+        fresh = path not in self.known and path not in self.notes and all(one.path != old for one in self.results)
+        return fresh and old in self.notes and old in self.known and self.known[old].version == read.version
+
+    def tidy(self) -> None:
+        """Bring the days' pages up to date, then note what is done: a run that is killed before does it again."""
+        reindex(self.vault, self.touched)
+        remember(self.vault, self.done)
+        self.done, self.touched = [], set()
+
+
+async def _attempt(batch: _Batch, path: str, planner: Planner | None, language: "Language") -> None:
+    if path in batch.gone and any(one.path == path for one in batch.results):
+        return  # it was moved: its card is that of the new place
+    try:
+        await _one(batch, path, planner, language)
+    except ReMeError as error:
+        failed = Outcome(path, "failed", error=str(error), retry=not isinstance(error, PathError))
+        batch.results.append(failed)
+    except Exception as error:  # a reader or a disk that fails in a way of its own must not stop the others
+        logger.exception("%s could not be read.", path)
+        batch.results.append(Outcome(path, "failed", error=f"{type(error).__name__}: {error}", retry=True))
 
 
 def paths_of(changes: Iterable[Any]) -> list[str]:
@@ -124,50 +183,33 @@ def unread(vault: "Vault") -> list[str]:
     return [*found, *(path for path in known if path not in there)]
 
 
-def _divided(vault: "Vault", paths: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The documents that are there, and those that are gone."""
-    there: list[str] = []
-    gone: list[str] = []
-    for path in paths:
-        try:
-            exists = vault.storage.exists(path)
-        except ReMeError:
-            exists = True  # refused below, with a reason
-        (there if exists else gone).append(path)
-    return there, gone
-
-
-async def _one(
-    vault: "Vault",
-    path: str,
-    known: dict[str, Read],
-    gone: Sequence[str],
-    planner: Planner | None,
-    language: "Language",
-) -> list[Outcome]:
-    is_gone = path in gone
+async def _one(batch: _Batch, path: str, planner: Planner | None, language: "Language") -> None:
+    vault, is_gone = batch.vault, path in batch.gone
     path = _checked(vault, path)
-    hint = known[path].card if path in known else ""
     if is_ignored(path, vault.ignore) or not is_readable(path):
-        return [Outcome(path, "skipped")]
+        batch.results.append(Outcome(path, "skipped"))
+        return
+    note = batch.notes.get(path)
     if is_gone:
-        change = await finish(_forget, vault, path, hint)
-        if change is None:
-            return [Outcome(path, "skipped")]
-        return [Outcome(path, "removed" if change.kind == "removed" else "kept", change.path)]
+        change = await finish(remove_note, vault, note) if note else None
+        action: Action = "skipped" if change is None else "removed" if change.kind == "removed" else "kept"
+        batch.touched.add(note or (batch.known[path].card if path in batch.known else ""))
+        batch.done.append(Read(path, ""))
+        batch.results.append(Outcome(path, action, note or ""))
+        return
     data, read = await asyncio.to_thread(_read, vault, path)
-    old = next((one for one in gone if path not in known and one in known and known[one].version == read.version), "")
+    old = next((one for one in batch.gone if batch.is_moved(one, path, read)), "")
     if old:
-        await finish(_take_over, vault, old, path, known[old].card)
-    note = await asyncio.to_thread(find_note, vault, path, known[old].card if old else hint)
+        note = batch.notes[old]
+        await finish(retarget, vault, old, path, note)
+        batch.done.append(Read(old, ""))
+        batch.results.append(Outcome(old, "moved", note))
     outcome = await _card(vault, path, data, read, note, planner, language)
+    batch.touched.add(outcome.note)
     if outcome.action != "failed" or not outcome.retry:
         # The card is durable now, or never will be for this version.
-        await finish(remember, vault, Read(path, read.version, outcome.note, read.size, read.mtime))
-    if not old:
-        return [outcome]
-    await finish(remember, vault, Read(old, ""))
-    return [outcome, Outcome(old, "moved", outcome.note)]
+        batch.done.append(Read(path, read.version, outcome.note, read.size, read.mtime))
+    batch.results.append(outcome)
 
 
 def _checked(vault: "Vault", path: str) -> str:
@@ -196,7 +238,6 @@ async def _card(
 ) -> Outcome:
     version, made_by = await asyncio.to_thread(state_of, vault, note) if note else ("", "")
     if note and version == read.version and (planner is None or made_by == GENERATOR):
-        await finish(reindex, vault, note)
         return Outcome(path, "unchanged", note, made_by)
     reading: Reading = await asyncio.to_thread(read_resource, vault, path, data)
     error, retry = "", False
@@ -215,7 +256,7 @@ async def _card(
                 return Outcome(path, "failed", note, GENERATOR, error, retry)
     if card is None:
         card = await asyncio.to_thread(card_by_rules, reading, language)
-    change = await finish(write_note, vault, reading, card, read.version, generator, note or "")
+    change = await finish(write_note, vault, reading, card, read.version, generator, note)
     action: Action = "created" if change.kind == "created" else "changed" if change.kind == "changed" else "unchanged"
     if error:
         return Outcome(path, "failed", change.path, generator, error, retry)
@@ -224,24 +265,9 @@ async def _card(
 
 def _as_read(reading: Reading, blocks: int) -> Reading:
     """The document with what the model has not read said, where it was too long."""
-    from dataclasses import replace
-
     if blocks >= len(reading.blocks) or reading.partial:
         return reading
     return replace(reading, partial=f"{blocks} of {len(reading.blocks)} passages")
-
-
-def _take_over(vault: "Vault", old: str, path: str, hint: str) -> None:
-    """Make the card of a document that was moved here one of its new place."""
-    note = find_note(vault, old, hint)
-    if note is not None:
-        retarget(vault, old, path, note)
-
-
-def _forget(vault: "Vault", path: str, hint: str) -> Any:
-    change = remove_note(vault, path, hint)
-    remember(vault, Read(path, ""))
-    return change
 
 
 def _response(results: Sequence[Outcome]) -> Response:

@@ -6,7 +6,7 @@ file every document is looked at again, and those with a card of their version s
 
 import json
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -57,20 +57,23 @@ def forget(vault: "Vault", names: Collection[str]) -> None:
             return
         kept = [one for one in load(vault).values() if one.path not in names]
         kept = [replace(one, card="") if one.card in names else one for one in kept]
-        lines = b"".join(dumps(asdict(one)).encode("utf-8") + b"\n" for one in kept)
-        if lines != data:
+        if (lines := _lines(kept)) != data:
             vault.storage.replace(CATALOG, lines)
 
 
-def remember(vault: "Vault", read: Read) -> None:
+def remember(vault: "Vault", reads: Sequence[Read]) -> None:
     """Note what has been read; without a version it is gone. The file is tidied when most of it is out of date."""
-    line = dumps(asdict(read)).encode("utf-8") + b"\n"
+    if not reads:
+        return
     with vault.storage.lock():
         data = vault.storage.read_if_any(CATALOG) or b""
         lines = data.count(b"\n")
         if lines > _SPARE_LINES and lines > 2 * len(load(vault)):
-            known = {**load(vault), read.path: read}
-            kept = [one for one in known.values() if one.version]
-            vault.storage.replace(CATALOG, b"".join(dumps(asdict(one)).encode("utf-8") + b"\n" for one in kept))
-            return
-        vault.storage.append(CATALOG, line)
+            known = load(vault) | {read.path: read for read in reads}
+            vault.storage.replace(CATALOG, _lines(one for one in known.values() if one.version))
+        else:
+            vault.storage.append(CATALOG, _lines(reads))
+
+
+def _lines(reads: Iterable[Read]) -> bytes:
+    return b"".join(dumps(asdict(one)).encode("utf-8") + b"\n" for one in reads)

@@ -5,7 +5,7 @@ called. It names the version of the document it was made of: with the card, the 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date as Date
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ..vault.frontmatter import ParsedNote, delete_keys, parse, set_keys, text_o
 from ..vault.generated import generated_part, with_generated_part
 from ..vault.inbound import notes_naming
 from ..vault.layout import DAILY, RESOURCE, today
+from ..vault.wikilink import is_linkable
 from .resource_card import PART, CardText, link_to, render_card
 from .resource_text import Reading
 
@@ -41,14 +42,22 @@ def day_of_resource(vault: "Vault", path: str) -> str:
     return today(vault.now())
 
 
-def find_note(vault: "Vault", path: str, hint: str = "") -> str | None:
-    """The card of a document; ``hint`` is where it was last. None when there is none."""
-    if hint and is_card_of(_front(vault, hint), path):
-        return hint
-    for card in daily_list(vault, day_of_resource(vault, path)):
-        if is_card_of(card.front_matter.data, path):
-            return card.path
-    return next((note for note in notes_naming(vault, {path}) if is_card_of(_front(vault, note), path)), None)
+def find_notes(vault: "Vault", hints: Mapping[str, str]) -> dict[str, str]:
+    """The cards of documents, in one pass over the notes. ``hints`` says for each document where its card was last."""
+    found = {path: hint for path, hint in hints.items() if hint and is_card_of(_front(vault, hint), path)}
+    missing = set(hints) - set(found)
+    for note in sorted(notes_naming(vault, missing)) if missing else ():
+        source = source_of(front := _front(vault, note))
+        if source in missing and is_card_of(front, source):
+            found.setdefault(source, note)
+    # What no link can name is found in the folder of its day alone.
+    days = {day_of_resource(vault, path) for path in missing - set(found) if not is_linkable(path)}
+    for day in sorted(days):
+        for card in daily_list(vault, day):
+            source = source_of(card.front_matter.data)
+            if source in missing and is_card_of(card.front_matter.data, source):
+                found.setdefault(source, card.path)
+    return found
 
 
 def is_card_of(front: Mapping[str, Any], path: str) -> bool:
@@ -70,11 +79,12 @@ def state_of(vault: "Vault", note: str) -> tuple[str, str]:
 
 
 def write_note(
-    vault: "Vault", reading: Reading, card: CardText, version: str, generator: str, hint: str = ""
+    vault: "Vault", reading: Reading, card: CardText, version: str, generator: str, note: str | None
 ) -> NoteChange:
     """Write the card of a document, or bring it up to date: the generated part and the keys about the document.
 
-    Text beside the part, and a name that the user has changed, stay. The day's page is brought up to date.
+    Text beside the part, and a name that the user has changed, stay. ``note`` is where the card is, None when there is
+    none. The day's page is for :func:`reindex`.
     """
     now = vault.now().replace(microsecond=0)
     body = render_card(reading, card)
@@ -88,13 +98,15 @@ def write_note(
     }
     reason = "a document was read"
     with vault.storage.lock():
-        note = find_note(vault, reading.path, hint)
+        if note is not None and not vault.storage.exists(note):  # moved while a model was reading
+            note = find_notes(vault, {reading.path: ""}).get(reading.path)
         if note is None:
 
             def make(present: ParsedNote | None) -> tuple[Mapping[str, Any], str]:
                 return {"name": card.name, "created": now, **about}, with_generated_part("", PART, body)
 
-            return update_card(vault, day_of_resource(vault, reading.path), "", make, reason=reason)
+            day = day_of_resource(vault, reading.path)
+            return update_card(vault, day, "", make, reason=reason, reindex=False)
         text = decode_exact(vault.read_bytes(note))
         present = parse(text)
         if present.front.error is None and generated_part(present.body, PART) == body.strip("\n"):
@@ -105,9 +117,7 @@ def write_note(
             changed = set_keys(changed, {**about, "updated": now})
             if "source_removed" in present.front.data:
                 changed = delete_keys(changed, ["source_removed"])
-        change = vault.write_sync(note, changed, overwrite=True, actor="pipeline", reason=reason)
-        reindex(vault, note)
-        return change
+        return vault.write_sync(note, changed, overwrite=True, actor="pipeline", reason=reason)
 
 
 def retarget(vault: "Vault", old: str, new: str, note: str) -> NoteChange:
@@ -120,33 +130,26 @@ def retarget(vault: "Vault", old: str, new: str, note: str) -> NoteChange:
         return vault.write_sync(note, changed, overwrite=True, actor="pipeline", reason="a document was moved")
 
 
-def remove_note(vault: "Vault", path: str, hint: str = "") -> NoteChange | None:
+def remove_note(vault: "Vault", note: str) -> NoteChange:
     """Remove the card of a document that is gone; one in which the user wrote stays, without its generated part."""
     with vault.storage.lock():
-        note = find_note(vault, path, hint)
-        if note is None:
-            reindex(vault, hint)
-            return None
         text = decode_exact(vault.read_bytes(note))
         present = parse(text)
         if not with_generated_part(present.body, PART, "").replace(_EMPTY_PART, "").strip():
-            change = vault.delete_sync(note, actor="pipeline", reason="its document is gone")
-        else:
-            language = "zh" if re.search(r"[\u3400-\u9fff]", present.body) else "en"
-            body = with_generated_part(present.body, PART, _GONE[language])
-            changed = text[: len(text) - len(present.body)] + body
-            if present.front.error is None:
-                gone = {"description": _GONE[language], "source_removed": today(vault.now()), "source_version": ""}
-                changed = set_keys(changed, gone)
-            change = vault.write_sync(note, changed, overwrite=True, actor="pipeline", reason="its document is gone")
-        reindex(vault, note)
-        return change
+            return vault.delete_sync(note, actor="pipeline", reason="its document is gone")
+        language = "zh" if re.search(r"[\u3400-\u9fff]", present.body) else "en"
+        body = with_generated_part(present.body, PART, _GONE[language])
+        changed = text[: len(text) - len(present.body)] + body
+        if present.front.error is None:
+            gone = {"description": _GONE[language], "source_removed": today(vault.now()), "source_version": ""}
+            changed = set_keys(changed, gone)
+        return vault.write_sync(note, changed, overwrite=True, actor="pipeline", reason="its document is gone")
 
 
-def reindex(vault: "Vault", note: str) -> None:
-    """List a card on its day's page, or no more: also what an interrupted run has left out."""
-    if found := _CARD.fullmatch(note):
-        daily_reindex(vault, found.group(1))
+def reindex(vault: "Vault", notes: Iterable[str]) -> None:
+    """List cards on their days' pages, or no more: also those that an interrupted run has left out."""
+    for day in sorted({found.group(1) for note in notes if (found := _CARD.fullmatch(note))}):
+        daily_reindex(vault, day)
 
 
 def _front(vault: "Vault", note: str) -> Mapping[str, Any]:

@@ -116,13 +116,14 @@ def update_card(
     *,
     actor: str = "pipeline",
     reason: str = "",
+    reindex: bool = True,
 ) -> NoteChange:
     """Read, change and write the session's card of a day under the vault's lock, then the day's page.
 
     A new card gets a file named after ``name`` in its front matter; a name that is taken, by whatever file, gets a
     number. A card whose ``name`` changes is moved, and links to it follow, unless its file was named by hand. When two
     writers of one session meet, the second changes what the first has written. Front matter that cannot be read is
-    kept as it is. ``update`` may be called twice.
+    kept as it is. ``update`` may be called twice. Without ``reindex`` the day's page is left to the caller.
     """
     date = day_of(vault, date)
     with vault.storage.lock():
@@ -149,7 +150,8 @@ def update_card(
             if present.front.error is None:
                 changed = set_keys(changed, front)
             change = vault.write_sync(path, changed, overwrite=True, actor=actor, reason=reason)
-        daily_reindex(vault, date, actor=actor)
+        if reindex:
+            daily_reindex(vault, date, actor=actor)
     return change
 
 
