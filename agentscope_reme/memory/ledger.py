@@ -29,7 +29,7 @@ class Ledger:
         self.marks: Counter[str] = Counter()
         self.total = 0
         self.sound = True
-        # The id of the newest message that a user said.
+        # The id of the newest message that begins a reply or ends one: a user's, or an agent's that calls nothing.
         self.turn = ""
         # Messages with tool results that are still bounded as recent, oldest first, with the arguments of their calls.
         self.fresh_results: deque[tuple[Msg, Mapping[str, Any]]] = deque()
@@ -54,11 +54,12 @@ class Ledger:
         self._last = message
         self.ids[message.id] += 1
         self.marks.update(marks)
-        if is_said_by_user(message, tuple(marks)):
+        calls = list(calls_of(message))
+        if is_said_by_user(message, tuple(marks)) or (message.role == "assistant" and not calls):
             self.turn = message.id
         self._uncounted.append(message)
         self.sound = self.sound and follow(self._open, message)
-        for call in calls_of(message):
+        for call in calls:
             self._inputs[str(call.get("id"))] = call.get("input")
         results = [str(result.get("id")) for result in results_of(message)]
         if results:

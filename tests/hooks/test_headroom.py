@@ -92,6 +92,16 @@ async def test_each_reply_counts_its_steps_anew(vault_dir):
         assert agent.memory.steps[1] == 2
 
 
+async def test_replies_without_a_user_between_them_count_their_steps_anew_too(vault_dir):
+    """As in a hub, where agents answer each other."""
+    model = ScriptedModel([answer for _ in range(4) for answer in (["I measure.", call("measure", q="x")], "Done.")])
+    reme = reme_over(vault_dir, 40_000)
+    agent = agent_of(reme, model, measure, max_iters=3)
+    for turn in range(4):
+        await agent(said(f"Otto says {turn}", name="Otto"))
+        assert agent.memory.steps[1] == 2
+
+
 async def test_results_of_the_last_step_share_what_is_left(vault_dir):
     memory = reme_over(vault_dir, 2_000).get_in_memory_memory("s1")
     await memory.add(user("x" * 2_940))  # 990 tokens with what stands around it
