@@ -190,7 +190,7 @@ class Knowledge:
     async def _begin_background(self) -> None:
         """Go on with what an earlier process left, and begin to count the days."""
         try:
-            if await asyncio.to_thread(self.queue.pending):
+            if await asyncio.to_thread(self._take_over):
                 self.worker.wake()
         except (ReMeError, OSError) as error:
             logger.warning("Pending work cannot be done (%s).", error)
@@ -202,6 +202,14 @@ class Knowledge:
 
             daily = Daily(self.vault, "auto_dream", self.config.dream_at, self.auto_dream)
             self._nightly = asyncio.get_running_loop().create_task(daily.forever(), name="agentscope-reme-nightly")
+
+    def _take_over(self) -> bool:
+        """Have done at once what an earlier process wanted to do a little later; whether there is anything to do."""
+        pending = self.queue.pending()
+        for task in pending:
+            if task.not_before and not task.attempts:  # it waits for more to come, and not because it failed
+                self.queue.hasten(task.id)
+        return bool(pending)
 
     async def _end_background(self) -> None:
         """Wait for what is due within ``close_timeout`` seconds, then cancel; what is not done stays pending."""

@@ -10,8 +10,8 @@ from ..models import LooseLink
 class Status:
     """How the vault and its index are. ``index`` holds what the index says of itself; empty when there is no vault.
 
-    ``model`` is the chat model's name, "" without one. ``pending`` is how much background work waits, ``set_aside`` what
-    failed too often: id, kind and the last error.
+    ``model`` is the chat model's name, "" without one. ``pending`` is how much background work waits, ``set_aside``
+    what failed too often: id, kind and the last error.
     """
 
     version: str

@@ -187,6 +187,18 @@ async def test_c11_08_what_a_model_could_not_do_is_tried_again_by_the_next_proce
     assert "generator: model@1" in card
 
 
+async def test_c11_08_a_turn_that_was_recorded_by_a_process_that_was_killed_gets_its_card_at_the_next_start(
+    vault_dir: Path,
+) -> None:
+    killed = ReMe(vault_dir)
+    await killed.recorder.record("s", [Msg("Wen", FACT, "user")])
+    assert cards(vault_dir) == {}, "a batch of turns is waited for"
+    async with ReMe(vault_dir) as reme:
+        await reme.await_summary_tasks()
+        assert reme.queue.pending() == []
+    assert "Coupure 14" in next(iter(cards(vault_dir).values()))
+
+
 # --- Models that do not do what they say ------------------------------------------------------------------------------
 
 
