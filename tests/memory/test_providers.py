@@ -202,3 +202,35 @@ async def test_a_metered_model_learns_from_the_usage_of_every_provider(
     assert [type(reported) for _, _, reported in learned] == [int, int]
     assert learned[1][1] > learned[0][1] > 500
     assert learned[1][2] > learned[0][2] > 300
+
+
+@both_ways
+async def test_signed_thinking_reaches_anthropic_as_it_came(stream: bool, vault_dir: Path) -> None:
+    """Through compactions and aged results; the provider refuses thinking without its signature."""
+    provider = next(one for one in PROVIDERS if one.name == "anthropic")
+    given: set[str] = set()
+    actor = Actor()
+
+    def thinks(request: dict[str, Any]) -> Any:
+        answer = actor(request)
+        if answer is actor.summary:
+            return answer
+        thought = f"thought {len(given)} about it, 想一想 " * 20
+        given.add(thought)
+        block = {"type": "thinking", "thinking": thought, "signature": "sig"}
+        return [block, *(answer if isinstance(answer, list) else [answer])]
+
+    with provider.stub(default=thinks) as stub:
+        _, events = await converse(provider, stub, vault_dir, stream)
+        assert stub.refused == []
+    assert any(event.kind == "compacted" for event in events)
+    sent = [
+        block
+        for request in actor.steps
+        for message in request["messages"]
+        for block in message["content"]
+        if block["type"] == "thinking"
+    ]
+    assert sent
+    assert {block["thinking"] for block in sent} <= given
+    assert {block["signature"] for block in sent} == {"sig"}
