@@ -44,6 +44,8 @@ class ExcerptReader:
             return None
         speaker_id = int(corpus.column("speaker")[slot])
         speaker = corpus.speakers[speaker_id] if speaker_id >= 0 else ""
+        if not text and len(entry.slots) == 1:
+            text = entry.title  # an empty note has nothing else to show
         shown = spoken(speaker, text).strip("\n")
         if not shown.strip():
             return None

@@ -113,8 +113,8 @@ def read_entries(
         anchors=tuple(anchors_of(text, document.links, tokenizer)),
     )
     units = unit_entries(document, data, text, exact, tokenizer, embed_toc=embed_toc)
-    if not units and text.strip() and document.kind != "journal":
-        # Nothing but front matter, or empty: the file can still be found by its name and fields.
+    if not units and encoding != "binary" and document.kind != "journal":
+        # Nothing but front matter, or nothing at all: the file can still be found by its name and fields.
         last = min(entry.lines + (not text.endswith("\n")), 20)
         whole = Unit(1, last, "\n".join(text.split("\n")[:last]).strip())
         units = unit_entries(replace(document, units=(whole,)), data, text, exact, tokenizer, embed_toc=embed_toc)

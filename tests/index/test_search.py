@@ -383,3 +383,16 @@ async def test_a_copy_of_the_index_is_the_index(open_index):
 
     index = open_index()
     assert copy.deepcopy(index) is index
+
+
+async def test_a_note_without_a_word_is_found_by_its_name(put, open_index):
+    put("notes/walnut table.md", "")
+    put("notes/blank.md", "\n\n")
+    put("notes/other.md", "Something about a table.\n")
+    index = open_index()
+    (first, *_) = (await index.search("walnut table")).hits
+    assert (first.path, first.start_line, first.text) == ("notes/walnut table.md", 1, "walnut table")
+    assert (await index.search("otter")).hits == ()
+    put("notes/walnut table.md", "It stands in the hall.\n")
+    await index.sync()
+    assert (await index.search("walnut table")).hits[0].text == "It stands in the hall."
