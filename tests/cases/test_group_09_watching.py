@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 from collections.abc import AsyncIterator, Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -266,10 +267,15 @@ async def test_c9_03_whatever_other_programs_do_the_index_ends_as_a_fresh_scan(p
             folder.rename(target)
         if chance.random() < 0.1:
             await reme.search("ferry")
-    await until_async(lambda: indexed(reme) == on_disk(vault_dir))
-    await until_async(lambda: reme.index.status()["fresh"] and not reme.watcher.waiting())
     corpus = reme.index._opened().store.corpus
-    texts = {path: entry.digest for path, entry in corpus.files.items()}
+
+    def texts() -> dict[str, str]:
+        return {path: corpus.files[path].digest for path in indexed(reme)}
+
+    await until_async(
+        lambda: texts() == {path: sha256((vault_dir / path).read_bytes()).hexdigest() for path in on_disk(vault_dir)}
+    )
+    before = texts()
     await reme.index.sync()
-    assert {path: entry.digest for path, entry in corpus.files.items()} == texts
+    assert texts() == before
     assert await reme.index.verify() == ()
