@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field, field_validator
 
 from .dream_claims import denies, differences, invented, normalised, overlap, says_more
 from .dream_digest import Held, Part, SourceLink
 from .dream_instructions import instructs
 from .dream_sources import Trust
-from .dream_units import Unit, one_line, plain_statement
+from .dream_units import Claim, Unit, one_line, plain_statement
 from .evidence import language_of
 
 Action = Literal["create", "corroborate", "refine", "correct", "skip"]
@@ -28,7 +28,7 @@ LIKE_WORDS_ZH = 0.35
 """Below this share two statements are not taken for one; of Chinese it is counted in pairs of characters."""
 
 
-class Decision(BaseModel):
+class Decision(Claim):
     """What to do with one unit."""
 
     action: Action = Field(
@@ -40,6 +40,11 @@ class Decision(BaseModel):
     statement: str = Field("", description="For refine with a statement_id: one wording that holds all of both.")
     related: list[str] = Field(default_factory=list, description="Paths of shown notes that this one should link to.")
     reason: str = Field("", description="Why, in a few words.")
+
+    @field_validator("action", mode="before")
+    @classmethod
+    def _any_case(cls, value: Any) -> Any:
+        return value.strip().lower() if isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, model_validator
 
 from ..errors import ReMeError
 from ..vault.encoding import clean_text, safe_cut
@@ -34,16 +34,35 @@ _LIKE_FACTS = re.compile(r"^[ \t]*[-*+][ \t]+((?:valid_from|valid_to|supersedes|
 _LINES = re.compile(r"^(.*?)(?::(\d+)(?:-(\d+))?)?$")
 
 
-class EvidenceClaim(BaseModel):
+class Claim(BaseModel):
+    """What a model says. A null is as if nothing were said, so that the default holds."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_nothing(cls, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: inner for key, inner in value.items() if inner is not None}
+        return value
+
+
+class EvidenceClaim(Claim):
     """Where in a note it stands."""
 
     note: str = Field(description="The path of the note, as its tag gives it.")
-    start_line: int = Field(description="The number of the first line, as it stands before the line.")
+    start_line: int = Field(0, description="The number of the first line, as it stands before the line.")
     end_line: int = Field(0, description="The number of the last line; the same one when it is one line.")
     quote: str = Field("", description="A few words of these lines, copied exactly.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _citation(cls, value: Any) -> Any:
+        """Take ``path:5-6`` for what it is."""
+        if isinstance(value, str) and (cited := _LINES.match(value.strip())):
+            return {"note": cited[1], "start_line": int(cited[2] or 0), "end_line": int(cited[3] or 0)}
+        return value
 
-class UnitClaim(BaseModel):
+
+class UnitClaim(Claim):
     """One thing worth keeping for months."""
 
     name: str = Field(description="What a note about it would be called: its topic, in two to six words, no date.")
@@ -59,7 +78,7 @@ class UnitClaim(BaseModel):
     evidence: list[EvidenceClaim] = Field(description="Every place that says it.")
 
 
-class TopicClaim(BaseModel):
+class TopicClaim(Claim):
     """Something an agent could bring up by itself, because the user cares about it now."""
 
     title: str = Field(description="The topic, in at most eight words.")
@@ -68,16 +87,11 @@ class TopicClaim(BaseModel):
     evidence: list[EvidenceClaim] = Field(default_factory=list, description="Places that show the interest.")
 
 
-class Extraction(BaseModel):
+class Extraction(Claim):
     """What is worth keeping in the notes, and what the user is interested in. Both lists may be empty."""
 
     units: list[UnitClaim] = Field(default_factory=list, description="The most important first.")
     topics: list[TopicClaim] = Field(default_factory=list, description="The most important first.")
-
-    @field_validator("units", "topics", mode="before")
-    @classmethod
-    def _absent_is_empty(cls, value: Any) -> Any:
-        return [] if value is None else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +257,18 @@ def _evidence(claims: Iterable[EvidenceClaim], pieces: Sequence[Piece]) -> tuple
 def _found(claim: EvidenceClaim, pieces: Sequence[Piece]) -> Evidence | None:
     """The lines a claim points at, when they are there and say what it quotes; those that do where it miscounted."""
     path = claim.note.strip().strip("`").removeprefix("[[").removesuffix("]]").split("|", 1)[0].strip()
+    first, last = claim.start_line, max(claim.start_line, claim.end_line)
     if cited := _LINES.match(path):
         path = cited.group(1)
-    first, last = claim.start_line, max(claim.start_line, claim.end_line)
     quote = normalised(claim.quote)
+    if not any(piece.source.path == path for piece in pieces):
+        # The end of a path, when it can only be one of them.
+        meant = {
+            piece.source.path
+            for piece in pieces
+            if f"/{piece.source.path}".removesuffix(".md").endswith(f"/{path.removesuffix('.md')}")
+        }
+        path = meant.pop() if len(meant) == 1 and path else path
     for piece in (piece for piece in pieces if piece.source.path == path):
         lines = {n: line for n, line in piece.source.lines.items() if piece.first <= n <= piece.last}
         external = piece.source.trust == "external"

@@ -544,3 +544,35 @@ async def test_a_statement_of_any_shape_is_one_statement_and_read_back_as_such(v
     assert text.count("<!-- reme:end dream -->") == 1
     assert re.findall(r"^  - valid_from: (.*?);", text, re.MULTILINE) == [TODAY]
     assert parse(text).front.error is None
+
+
+FORMS = {
+    "a citation": lambda path, line: f"{path}:{line}-{line}",
+    "a link": lambda path, line: {"note": f"[[{path}]]", "start_line": line},
+    "words alone": lambda path, line: {"note": path, "quote": "1240 degrees", "start_line": None},
+    "the end of the path": lambda path, line: {"note": "card.md", "start_line": line, "end_line": None},
+    "the name": lambda path, line: {"note": "card", "start_line": line, "quote": None},
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
+async def test_evidence_is_understood_in_the_forms_that_models_give_it(vault_dir: Path, form) -> None:
+    vault = vault_at(vault_dir)
+    path = write_card(vault, TODAY, "card", "Ann: I fire the kiln at 1240 degrees.")
+    write_card(vault, TODAY, "another-card", "Ann: Oak and elm.")
+    right = place(vault, path, "1240 degrees")
+    claim = unit("kiln", "Ann fires the kiln at 1240 degrees.", category="Personal", valid_from=None)
+    claim["evidence"] = [form(path, right["start_line"])]
+    script = Script(lambda user: found([claim]), lambda user: {"action": "CREATE", "target": None, "related": None})
+    done = await dream(vault, script)
+    (evidence,) = done.metadata["units"][0]["evidence"]
+    assert (evidence["path"], evidence["start_line"]) == (path, right["start_line"])
+    assert done.metadata["created"] == ["digest/personal/kiln.md"]
+
+
+async def test_evidence_without_lines_and_words_is_none(vault_dir: Path) -> None:
+    vault = vault_at(vault_dir)
+    path = write_card(vault, TODAY, "card", "Ann: I fire the kiln at 1240 degrees.")
+    done = await dream(vault, Script(lambda user: found([unit("kiln", "Ann fires the kiln.", {"note": path})])))
+    assert not notes_below(vault_dir)
+    assert "none of its evidence" in done.metadata["warnings"][0]
