@@ -54,6 +54,14 @@ def test_memory_by_hand_stays_within_its_window_and_finds_what_left(tmp_path: Pa
     assert [path.name for path in journals] == ["by-hand.jsonl"], "one journal, whoever writes to it"
 
 
+def test_imported_conversations_become_dated_cards_that_are_found(tmp_path: Path) -> None:
+    for _ in range(2):
+        out = run("import_conversations.py", tmp_path)
+        assert "because the reports need joins" in out
+        assert "妈妈对花生过敏" in out
+    assert {path.parent.name for path in (tmp_path / ".reme" / "daily").glob("*/*.md")} == {"2024-06-19", "2024-06-20"}
+
+
 def test_own_memory_manager_inherits_everything(tmp_path: Path) -> None:
     out = run("own_memory_manager.py", tmp_path)
     assert "compacted: " in out
