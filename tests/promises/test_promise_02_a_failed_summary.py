@@ -233,7 +233,7 @@ async def test_promise_02_a_debt_larger_than_the_window_does_not_stop_the_model_
 async def test_promise_02_a_debt_that_takes_too_long_is_given_up(vault_dir):
     slow = Later(checkpoint("Late."), seconds=60)
     model = ScriptedModel([RuntimeError("500"), slow], default=checkpoint("Of what is new."))
-    reme = reme_over(vault_dir, WINDOW, model, compaction_timeout=0.05)
+    reme = reme_over(vault_dir, WINDOW, model, compaction_timeout=1.0)
     memory = reme.get_in_memory_memory("s1")
     await memory.add(talk(2_500))
     await reme.compaction.keep_within_window(memory)
