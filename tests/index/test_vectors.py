@@ -471,6 +471,43 @@ async def test_damaged_vectors_are_set_aside_and_made_again(three_notes, open_wi
     assert "made again" in caplog.text
 
 
+async def test_vectors_that_were_made_before_closing_are_not_made_again(open_with, put):
+    for number in range(60):
+        put(f"{number}.md", f"Text number {number}.\n")
+    model = FakeEmbedding(delay=0.02)
+    index = open_with(model, embedding_batch=2)
+    await index.sync()
+    for _ in range(1_000):
+        if state(index)["embedded"]:
+            break
+        await asyncio.sleep(0.01)
+    await index.close()
+    made = vectors_file.any_model(index.vault.root)[1].count
+    assert 0 < made < 60
+    rest = FakeEmbedding()
+    assert (await open_with(rest).embed()).missing == 0
+    assert len(rest.texts) == 60 - made
+
+
+async def test_only_the_passage_that_changed_is_embedded(three_notes, open_with, put):
+    model = FakeEmbedding()
+    index = open_with(model)
+    await index.embed()
+    before = len(model.texts)
+    put("pets.md", PETS.replace("May", "June"))
+    await index.embed()
+    assert model.texts[before:] == ["The roof was mended in June."]
+
+
+async def test_many_searches_at_once_share_one_model(three_notes, open_with):
+    model = FakeEmbedding(delay=0.01)
+    index = open_with(model)
+    await index.embed()
+    questions = ["which animal", "who pays the bill", "Jonas ladder", "the roof in May"] * 10
+    found = await asyncio.gather(*(index.search(question, limit=1) for question in questions))
+    assert [one.hits[0].path for one in found] == ["pets.md", "work.md", "work.md", "pets.md"] * 10
+
+
 async def test_of_two_processes_one_stores_vectors_and_both_use_them(three_notes, open_with, vault_dir):
     one, other = open_with(FakeEmbedding()), open_with(FakeEmbedding())
     await one.embed()
