@@ -1,7 +1,6 @@
 """Old conversations become dated cards, and then answers.
 
-Runs offline: the cards hold the user's own statements. Give ReMe a ``chat_model`` and a ``formatter``, and a model writes
-them.
+Runs offline: the cards hold what the user said. With a ``chat_model`` and its ``formatter``, a model writes them.
 """
 
 import asyncio
