@@ -19,13 +19,13 @@ from .journal_lines import (
     JournalRecord,
     last_lines,
     line_at,
+    line_bytes,
     parse_line,
     raw_lines,
     said_digest,
     split_lines,
     strict_message,
 )
-from .jsonable import to_jsonable
 from .layout import DIALOG, session_file_name
 from .pointers import StoredResult, pointers_in, put_back, store_result, take_out
 from .seen import Seen, seen_key
@@ -146,22 +146,18 @@ class Journal:
         now = self._clock().isoformat(timespec="milliseconds")
         pending: set[tuple[str, bytes]] = set()
         for record in records:
-            message = take_out(strict_message(record.msg), keep)
+            plain, text = strict_message(record.msg)
+            message = take_out(plain, keep)
             digest = said_digest(message)
             name = str(message.get("id") or f"sha-{digest.hex()}")
             if (name, digest) in pending or self._holds(name, digest):
                 continue
             pending.add((name, digest))
-            line = {
-                "id": name,
-                "seq": self._known.seq + len(pending),
-                "msg": message,
-                "marks": to_jsonable(list(record.marks)),
-                "tokens": record.tokens,
-                "left_at": record.left_at or now,
-            }
-            raw = AS_LINE.encode(line)
-            lines.append((raw.encode("utf-8") + b"\n", self._known.seq + len(pending), seen_key(name, digest)))
+            if text is None or message != plain:
+                text = AS_LINE.encode(message)
+            seq = self._known.seq + len(pending)
+            raw = line_bytes(name, seq, text, record.marks, record.tokens, record.left_at or now)
+            lines.append((raw, seq, seen_key(name, digest)))
         return lines
 
     def _holds(self, name: str, digest: bytes) -> bool:

@@ -42,18 +42,23 @@ class JournalLine:
     line: int = 0
 
 
-def strict_message(message: dict[str, Any]) -> dict[str, Any]:
-    """What :func:`to_jsonable` gives, by the short way for a message that is plain JSON already, as most are."""
+def strict_message(message: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """What :func:`to_jsonable` gives, and its JSON text where it is plain JSON already, as most messages are."""
     try:
         text = AS_LINE.encode(message)
         if text.count("{") + text.count("[") <= PLAIN_DEPTH:
             text.encode("utf-8")
             plain: dict[str, Any] = json.loads(text)
-            return plain
+            return plain, text
     except (ValueError, TypeError, RecursionError):
         pass
-    converted: dict[str, Any] = to_jsonable(message)
-    return converted
+    return to_jsonable(message), None
+
+
+def line_bytes(name: str, seq: int, message: str, marks: tuple[str, ...], tokens: int | None, left_at: str) -> bytes:
+    """A whole line with its end; ``message`` is JSON text already."""
+    rest = AS_LINE.encode({"marks": to_jsonable(list(marks)), "tokens": tokens, "left_at": left_at})
+    return f'{{"id":{AS_LINE.encode(name)},"seq":{seq},"msg":{message},{rest[1:]}\n'.encode()
 
 
 def said_digest(message: dict[str, Any]) -> bytes:

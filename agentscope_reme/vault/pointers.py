@@ -114,12 +114,18 @@ def _source_places(block: Any) -> list[tuple[dict[str, Any], str]]:
 
 
 def _block_out(block: Any, keep: Callable[[str | bytes, str], StoredResult]) -> Any:
-    if not _places(block):
+    if not any(_goes_out(holder, key) for holder, key in _places(block)):
         return block
     block = copy.deepcopy(block)
     for holder, key in _places(block):
         holder[key] = _value_out(holder, key, keep)
     return block
+
+
+def _goes_out(holder: dict[str, Any], key: str) -> bool:
+    """Whether :func:`_value_out` may put something else in place of a value; it looks closer."""
+    value = holder[key]
+    return key == "data" or not isinstance(value, str) or len(value) * 4 > POINTER_BYTES
 
 
 def _value_out(holder: dict[str, Any], key: str, keep: Callable[[str | bytes, str], StoredResult]) -> Any:
