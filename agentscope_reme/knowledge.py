@@ -245,9 +245,11 @@ class Knowledge:
         Needs a chat model: without one it fails, with a sentence, and changes nothing. ``metadata["run_id"]`` is what
         :meth:`undo_run` takes back.
         """
-        from .pipelines.auto_dream import auto_dream
+        from importlib import import_module
 
-        return await auto_dream(
+        # The first import takes longer than an event loop may be held.
+        pipeline = await asyncio.to_thread(import_module, f"{__package__}.pipelines.auto_dream")
+        response: Response = await pipeline.auto_dream(
             self.vault,
             self.index,
             planner=self.planner,
@@ -259,6 +261,7 @@ class Knowledge:
             hint=hint,
             language=self.config.language,
         )
+        return response
 
     async def undo_run(self, run_id: str = "") -> Response:
         """Take a whole dream back, by default the newest: every note it made or changed, and its topics."""

@@ -223,14 +223,10 @@ class _Run:
     async def _decide(self, unit: Unit) -> Step:
         hits = await self.index.node_search(f"{unit.name} {' '.join(unit.statement.split())}", NODES)
         candidates = await asyncio.to_thread(self._candidates, unit, hits)
-        step = known_already(unit, candidates)
+        step = await asyncio.to_thread(known_already, unit, candidates)
         if step is not None:
             return step
-        said = "\n".join(f"- {one.date} {one.speaker}: {one.text}" for one in unit.evidence)
-        shown = fenced(
-            "unit", f"{unit.statement}\n{said}", name=unit.name, category=unit.category, since=unit.valid_from
-        )
-        user = "\n\n".join([shown, *(_shown(candidate, unit) for candidate in candidates)])
+        user = await asyncio.to_thread(_request, unit, candidates)
         system = load_prompt("dream_integrate", unit.language)
         decision = await self.planner.plan(Decision, system=system, user=user, language=unit.language)
         return await asyncio.to_thread(settle, unit, decision, candidates)
@@ -299,6 +295,13 @@ class _Run:
         return sorted(
             {f"{link.source_path} cites {link.target_path}" for link in links if link.source_path.startswith("digest/")}
         )
+
+
+def _request(unit: Unit, candidates: Sequence[Candidate]) -> str:
+    """A unit with the lines it rests on, and the notes it may belong to, as data."""
+    said = "\n".join(f"- {one.date} {one.speaker}: {one.text}" for one in unit.evidence)
+    shown = fenced("unit", f"{unit.statement}\n{said}", name=unit.name, category=unit.category, since=unit.valid_from)
+    return "\n\n".join([shown, *(_shown(candidate, unit) for candidate in candidates)])
 
 
 def _shown(candidate: Candidate, unit: Unit) -> str:

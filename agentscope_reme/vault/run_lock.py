@@ -7,11 +7,15 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from ..errors import StateError
 from .layout import METADATA
 from .refusals import refusal
 from .storage import Storage
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 _POLL_SECONDS = 0.1
 
@@ -19,10 +23,9 @@ _POLL_SECONDS = 0.1
 @asynccontextmanager
 async def run_lock(storage: Storage, name: str, *, wait: float) -> AsyncIterator[None]:
     """Hold the lock of the pipeline ``name``; StateError when another run keeps it for ``wait`` seconds."""
-    from filelock import FileLock, Timeout
+    lock = await asyncio.to_thread(_lock, storage, f"{name}.lock")
+    from filelock import Timeout
 
-    path = await asyncio.to_thread(storage.lock_file, f"{name}.lock")
-    lock = FileLock(path, thread_local=False, timeout=0)
     limit = time.monotonic() + wait
     while True:
         try:
@@ -38,3 +41,9 @@ async def run_lock(storage: Storage, name: str, *, wait: float) -> AsyncIterator
         yield
     finally:
         lock.release()
+
+
+def _lock(storage: Storage, name: str) -> "BaseFileLock":
+    from filelock import FileLock
+
+    return FileLock(storage.lock_file(name), thread_local=False, timeout=0)
