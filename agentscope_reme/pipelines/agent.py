@@ -36,6 +36,7 @@ _TOO_LONG = re.compile(
     r"|exceed.{0,40}token|range of input length",
     re.IGNORECASE,
 )
+_NAMES_TOOLS = re.compile(r"tool|function", re.IGNORECASE)
 _FLEETING = re.compile(r"\b(429|401|403|50[0-9])\b|rate.?limit|quota|overloaded|api.?key|authenticat", re.IGNORECASE)
 
 PlanReason = Literal["timeout", "model", "malformed", "too_long"]
@@ -128,6 +129,7 @@ class Planner:
         raise PlanError("malformed", f"the model gave no usable plan: {problem}")
 
     async def _ask(self, schema: type[BaseModel], system: str, user: str, language: str) -> Sequence[Mapping[str, Any]]:
+        refused = False
         if self._calls_tools:
             asked = f"{system}\n\n{load_prompt('plan_tool', language).replace('{tool}', TOOL)}"
             try:
@@ -135,11 +137,13 @@ class Planner:
             except Exception as error:
                 if not _may_be_about_tools(error):
                     raise
-                logger.info("The model refuses a request with a tool (%s); asking for plain text.", _brief(error))
+                refused = isinstance(error, TypeError | NotImplementedError) or bool(_NAMES_TOOLS.search(str(error)))
+                logger.info("A request with a tool failed (%s); asking for plain text.", _brief(error))
         form = json.dumps(plain_schema(schema), ensure_ascii=False)
         asked = f"{system}\n\n{load_prompt('plan_text', language)}\n\n{form}"
         blocks = await self._call(asked, user)
-        self._calls_tools = False  # it answers without: the next plan need not be refused first
+        if refused:
+            self._calls_tools = False  # it answers without: the next plan need not be refused first
         return blocks
 
     async def _call(self, system: str, user: str, **options: Any) -> Sequence[Mapping[str, Any]]:

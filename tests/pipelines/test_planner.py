@@ -247,3 +247,11 @@ def test_the_form_that_a_model_is_shown_has_no_references_and_says_the_same() ->
     assert step["properties"]["after"] == {"default": None, "description": "The step before.", "type": "integer"}
     assert form["properties"]["first"]["description"] == "Begin here."
     assert (form["required"], step["required"]) == (["first"], ["title"])
+
+
+async def test_a_request_that_failed_for_another_reason_does_not_end_the_use_of_tools() -> None:
+    model = ScriptedModel([RuntimeError("a hiccup"), JSON, call(TOOL, **GOOD)])
+    planner = Planner(model)
+    for _ in range(2):
+        assert await planner.plan(Plan, system=SYSTEM, user=USER) == Plan(**GOOD)
+    assert [bool(request.tools) for request in model.requests] == [True, False, True]
