@@ -129,6 +129,11 @@ def identifiers(texts: Iterable[str], most: int | None = None) -> list[str]:
     return [name for name in seen if len(name) >= 3]
 
 
+def has_identifier(text: str) -> bool:
+    """Say whether :func:`identifiers` would find a name in a text."""
+    return any(3 <= len(match.group(0).rstrip(".,:;-/")) <= LONGEST_IDENTIFIER for match in _IDENTIFIER.finditer(text))
+
+
 async def accept(
     text: str,
     *,

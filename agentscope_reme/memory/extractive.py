@@ -54,6 +54,11 @@ _TROUBLE = re.compile(
     r"\b(error|exception|failed|failure|traceback|denied|timed? out)\b|失败|错误|异常|超时", re.IGNORECASE
 )
 
+# No trouble is without one of these.
+_TROUBLE_WORDS = (
+    "error", "exception", "fail", "traceback", "denied", "time out", "timed out", "失败", "错误", "异常", "超时",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Line:
@@ -227,7 +232,8 @@ def _progress(messages: Sequence["Msg"], words: Mapping[str, str]) -> Iterator[s
 
 def _trouble(output: str) -> str:
     """The first line that tells of an error, or ""."""
-    found = _TROUBLE.search(output)
+    lowered = output.lower()
+    found = _TROUBLE.search(output) if any(word in lowered for word in _TROUBLE_WORDS) else None
     if found is None:
         return ""
     start = output.rfind("\n", 0, found.start()) + 1

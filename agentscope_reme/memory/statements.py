@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from .checkpoint import identifiers
+from .checkpoint import has_identifier
 
 _SENTENCE = re.compile(r"[^\n。！？!?；;.]*(?:\.(?=\S)[^\n。！？!?；;.]*)*(?:[。！？!?；;.]+|\n|$)")
 _RULE = re.compile(
@@ -13,6 +13,13 @@ _RULE = re.compile(
     r"|不要|必须|务必|总是|一律|规则|禁止|不得|不能|偏好|更喜欢|请用|请记住|记住|记得|约定",
     re.IGNORECASE,
 )
+# No rule is without one of these; looking for them takes a sixth of the time.
+_RULE_WORDS = (
+    "never", "always", "don't", "dont", "do not", "must", "only use", "rule", "prefer", "make sure", "please use",
+    "please answer", "please keep", "please write", "please call", "please stop", "remember",
+    "不要", "必须", "务必", "总是", "一律", "规则", "禁止", "不得", "不能", "偏好", "更喜欢", "请用", "记住", "记得",
+    "约定",
+)  # fmt: skip
 _DECISION = re.compile(
     r"\b(decid\w+|let'?s (?:go|use|take)|we(?:'ll| will) (?:go|use|take)|go(?:ing)? with|chose|choose|instead of"
     r"|agreed|settled)\b"
@@ -46,13 +53,18 @@ def sentences_of(text: str) -> Iterator[str]:
 
 def section_of(sentence: str) -> str | None:
     """Return the section of a checkpoint to which a sentence of a user belongs; None when it says nothing to keep."""
-    if _RULE.search(sentence):
+    if _is_rule(sentence):
         return "Constraints"
     if _DECISION.search(sentence):
         return "Key Decisions"
     if not sentence.endswith(("?", "？")) and (_FACT.search(sentence) or _NAMED.search(sentence)):
         return "Critical Context"
     return None
+
+
+def _is_rule(sentence: str) -> bool:
+    lowered = sentence.lower()
+    return any(word in lowered for word in _RULE_WORDS) and _RULE.search(sentence) is not None
 
 
 def is_decision(sentence: str) -> bool:
@@ -68,7 +80,7 @@ def is_passing(sentence: str) -> bool:
 def weight_of(sentence: str) -> int:
     """Return how much a fact is worth beside others: 2 for a name, path or number, less for what is said in passing."""
     told = sentence[:MOST_CHARS]
-    firm = 2 if _NAMED.search(told) or identifiers([told]) else 1
+    firm = 2 if _NAMED.search(told) or has_identifier(told) else 1
     return firm - (1 if is_passing(told) else 0)
 
 

@@ -1,7 +1,6 @@
 """What a checkpoint without a model keeps of a conversation, and in which words."""
 
 import pytest
-
 from agentscope_reme.memory.checkpoint import parse_sections
 from agentscope_reme.memory.extractive import extractive_checkpoint
 from agentscope_reme.memory.statements import is_firm, is_passing, section_of, weight_of
@@ -109,3 +108,23 @@ def test_a_name_or_number_weighs_more_than_what_is_said_in_passing():
     assert not is_passing("No is the answer of Nora Vale.")
     assert is_firm("The port is 5432.")
     assert not is_firm("Is the port 5432?")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Never go there.", "Please never go.", "ALWAYS ask first.", "and don't wait", "We dont know, so dont ask.",
+        "Do not go.", "You must not go.", "You MUST go.", "Only use tabs.", "These are the Rules.", "My PREFERENCES:",
+        "Make sure it runs.", "Please use tabs.", "Please Stop that.", "Remember the keys.", "You should always ask.",
+        "不要去。", "请记住这个。", "记得带钥匙。", "我们约定好了。", "我更喜欢茶。", "一律用中文。",
+    ],
+)  # fmt: skip
+def test_rules_are_recognised_however_they_are_written(rule):
+    assert section_of(rule) == "Constraints"
+
+
+@pytest.mark.parametrize(
+    "chat", ["It never rained.", "That must be hard.", "It must have been.", "I remember the sea."]
+)
+def test_what_only_sounds_like_a_rule_is_none(chat):
+    assert section_of(chat) != "Constraints"
