@@ -74,11 +74,13 @@ class Documents:
 
     async def _follow_documents(self) -> None:
         """Read what has changed while no process was there, and from now on what the watcher tells of."""
-        if not self.config.read_resources or self._unfollow is not None:
+        if not self.config.read_resources:
+            return
+        self._loop = asyncio.get_running_loop()  # that of the last start: loops end
+        if self._unfollow is not None:
             return
         from .pipelines.auto_resource import unread
 
-        self._loop = asyncio.get_running_loop()
         self._unfollow = self.watcher.subscribe(self._documents_changed)
         self.vault.subscribe(
             lambda path, kind: self._documents_changed(frozenset((path,)))

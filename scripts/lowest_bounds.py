@@ -5,7 +5,7 @@
     python scripts/lowest_bounds.py --run --keep FOLDER -- tests/vault -q      keep it; other arguments for pytest
 
 A bound in pyproject.toml is one that this script has installed and passed the tests with. Only what the product needs
-is held at its lowest (the dependencies and the `huggingface` extra); the tools of the `test` extra are the newest.
+is held at its lowest (the dependencies, the `docs` and `huggingface` extras); tools of the `test` extra are the newest.
 """
 
 import argparse
@@ -35,9 +35,10 @@ def lowest_constraints(requirements: list[str]) -> list[str]:
 
 
 def product_requirements() -> list[str]:
-    """The dependencies of the product and of its `huggingface` extra, as pyproject.toml has them."""
+    """The dependencies of the product and of its `docs` and `huggingface` extras, as pyproject.toml has them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [*project["dependencies"], *project["optional-dependencies"]["huggingface"]]
+    extras = project["optional-dependencies"]
+    return [*project["dependencies"], *extras["docs"], *extras["huggingface"]]
 
 
 def run_tests(constraints: list[str], folder: Path, pytest_arguments: list[str]) -> int:
