@@ -1,6 +1,7 @@
 """What a checkpoint without a model keeps of a conversation, and in which words."""
 
 import pytest
+
 from agentscope_reme.memory.checkpoint import parse_sections
 from agentscope_reme.memory.extractive import extractive_checkpoint
 from agentscope_reme.memory.statements import is_firm, is_passing, section_of, weight_of
