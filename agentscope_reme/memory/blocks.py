@@ -63,9 +63,14 @@ def has_content(message: "Msg") -> bool:
     return any(block.get("type") != "text" or str(block.get("text") or "").strip() for block in blocks_of(message))
 
 
+def is_injected(message: "Msg", marks: "list[str] | tuple[str, ...]" = ()) -> bool:
+    """Say whether this was put in and nobody said it: a hint, recalled text, what a long-term memory retrieved."""
+    return message.name in INJECTED_NAMES or HINT in marks or RECALL in marks
+
+
 def is_said_by_user(message: "Msg", marks: "list[str] | tuple[str, ...]" = ()) -> bool:
     """Say whether a person said this: user role, not a hint, not injected recall or knowledge, not a tool result."""
-    if message.role != "user" or message.name in INJECTED_NAMES or HINT in marks or RECALL in marks:
+    if message.role != "user" or is_injected(message, marks):
         return False
     blocks = blocks_of(message)
     opening = str(blocks[0].get("text") or "")[:40].lstrip() if blocks else ""

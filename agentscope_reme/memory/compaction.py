@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ..models import Compacted, CompactionEvent, CompactionOutcome, Failed, Skipped
-from .blocks import HINT, RECALL
+from .blocks import is_injected
 from .compactor import Checkpoint, Compactor
 from .envelope import envelope_text, user_language
 from .ledger import Entry
@@ -214,7 +214,7 @@ class Compaction:
             return None
         if not overflow and reason == "threshold" and new < sizes.worthwhile:
             return None
-        told = tuple(message for message, marks in entries if RECALL not in marks and HINT not in marks)
+        told = tuple(message for message, marks in entries if not is_injected(message, marks))
         since = str(memory.content[-1][0].timestamp or "") if memory.content else memory.summary_note.since
         previous = memory.get_compressed_summary()
         return Fold(tuple(entries), told, previous, new + summary, overflow, inside_turn, since)

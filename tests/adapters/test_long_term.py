@@ -15,7 +15,7 @@ from agentscope.tool import Toolkit
 from agentscope_reme import ReMe, ReMeLongTermMemory
 from agentscope_reme.errors import NoteError
 from agentscope_reme.vault.frontmatter import parse
-from tests.hooks.agents import ByteCounter, user
+from tests.hooks.agents import ByteCounter, checkpoint, user
 from tests.support.chat_rules import assert_not_in_system
 from tests.support.scripted_model import ScriptedModel, call
 
@@ -324,3 +324,15 @@ async def test_messages_that_are_none_or_empty_change_nothing(vault_dir):
     assert await ltm.retrieve([]) == ""
     assert await ltm.retrieve(Msg("user", [], "user")) == ""
     assert not reme.vault.root.exists()
+
+
+async def test_what_was_retrieved_is_not_told_to_the_summariser(vault_dir):
+    summariser = ScriptedModel(default=checkpoint())
+    reme, agent, _ = await stage(
+        vault_dir, "static_control", chat_model=summariser, max_input_length=4_000, write_memory_on_compaction=False
+    )
+    reme.attach(agent, tools=())
+    for i in range(25):
+        await agent(user(f"turn {i}: what is Anna's zebra called? " + "the weather is fine today " * 15))
+    assert summariser.requests
+    assert not any("Otto" in request.text for request in summariser.requests)
