@@ -237,7 +237,7 @@ class KeywordIndex:
         index = cls(k1, b, positions=positions)
         tf = arrays["tf"]
         indptr = np.concatenate(([0], np.cumsum(arrays["counts"], dtype=np.int64)))
-        occurrences = np.concatenate(([0], np.cumsum(tf, dtype=np.int64)))
+        occurrences = np.concatenate(([0], np.cumsum(tf if positions else tf[:0], dtype=np.int64)))
         slots = len(arrays["lengths"])
         vocabulary = Vocabulary(terms)
         fits = len(vocabulary) == len(indptr) - 1 and indptr[-1] == len(tf) == len(arrays["slots"])

@@ -226,14 +226,14 @@ def _stored(entry: FileEntry) -> dict[str, Any]:
 
 def _entry(line: dict[str, Any]) -> FileEntry:
     path = line["path"]
-    links = tuple(FileLink(path, *link) for link in line["links"])
+    links = tuple(FileLink(path, intern(link[0]), *link[1:]) for link in line["links"])
     fields = {name: line[name] for name in _STORED}
     fields["tags"], fields["aliases"] = tuple(map(intern, line["tags"])), tuple(line["aliases"])
     sections = tuple(tuple(map(intern, headings)) for headings in line["sections"])
     # What many files say alike is kept once.
     fields["encoding"], fields["kind"] = intern(line["encoding"]), intern(line["kind"])
     fields["front"] = {intern(key): value for key, value in line["front"].items()}
-    anchors = tuple(Anchor(target, ()) for target in line["anchors"])
+    anchors = tuple(Anchor(intern(target), ()) for target in line["anchors"])
     return FileEntry(**fields, links=links, sections=sections, anchors=anchors)
 
 

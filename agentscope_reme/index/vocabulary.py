@@ -16,6 +16,7 @@ from .keyword_columns import Ints
 # Terms looked up while texts are added; beyond this many the look-up table starts over at the next settling.
 _MOST_KNOWN = 30_000
 _NEWLINE = 0x0A
+_STEP = 8_192
 
 
 class Vocabulary:
@@ -35,9 +36,11 @@ class Vocabulary:
         if packed:
             ends = np.flatnonzero(np.frombuffer(packed, np.uint8) == _NEWLINE)
             self._begins = np.append(0, ends + 1).astype(np.uint32)
-            begins = self._begins.tolist()
-            hashes = [crc32(packed[a : b - 1]) for a, b in pairwise(begins)]
-            self._set_hashes(np.array(hashes, np.uint32), np.arange(len(hashes), dtype=np.int32))
+            hashes = np.zeros(len(ends), np.uint32)
+            for at in range(0, len(ends), _STEP):  # no list of all numbers
+                begins = self._begins[at : at + _STEP + 1].tolist()
+                hashes[at : at + _STEP] = [crc32(packed[a : b - 1]) for a, b in pairwise(begins)]
+            self._set_hashes(hashes, np.arange(len(hashes), dtype=np.int32))
 
     def __len__(self) -> int:
         return len(self._by_hash) + len(self._new)
