@@ -11,6 +11,7 @@ window is so large that nothing is compacted, and no model is asked.
 import asyncio
 import json
 import logging
+import os
 import sys
 import tempfile
 import time
@@ -39,6 +40,7 @@ async def main() -> None:
     """Run and print."""
     logging.disable(logging.CRITICAL)
     with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)  # it writes logs to where it is
         reme = ReMeLight(
             folder,
             llm_api_key="none",
