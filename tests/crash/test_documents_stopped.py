@@ -142,13 +142,10 @@ def record(root: Path) -> None:
 
 
 def go_on(root: Path) -> None:
-    """What the next process does once the time has come."""
+    """What the next process does."""
 
     async def main() -> None:
         async with ReMe(root, timezone="UTC", watch="off") as reme:
-            for task in reme.queue.pending():
-                reme.queue.hasten(task.id)
-            reme.worker.wake()
             await reme.await_summary_tasks(30)
             assert reme.queue.pending() == []
 
