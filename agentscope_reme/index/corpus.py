@@ -29,6 +29,7 @@ class Corpus:
         self.files: dict[str, FileEntry] = {}
         self.by_id: list[FileEntry | None] = []
         self.telling: set[str] = set()  # paths of files that say something which counts in ranking
+        self.faulty: set[str] = set()  # paths of files of which a part could not be used
         self.speakers: list[str] = []
         self.speaking: Counter[int] = Counter()  # in how many files each of them speaks
         self._speaker_ids: dict[str, int] = {}
@@ -91,6 +92,8 @@ class Corpus:
         entry.id = len(self.by_id)
         self.by_id.append(entry)
         self.files[entry.path] = entry
+        if entry.fault:
+            self.faulty.add(entry.path)
         if entry.tells:
             self.telling.add(entry.path)
         entry.slots = np.zeros(0, np.int32)
@@ -113,10 +116,13 @@ class Corpus:
         self.revision += 1
         entry = self.files.pop(path)
         self.telling.discard(path)
+        self.faulty.discard(path)
         self._note_names(_names(entry))
         entry.path, entry.names = new_path, None
         self._note_names(_names(entry))
         self.files[new_path] = entry
+        if entry.fault:
+            self.faulty.add(new_path)
         if entry.tells:
             self.telling.add(new_path)
         self.anchors.rename(path, new_path)
@@ -146,6 +152,7 @@ class Corpus:
         self.stretches.remove(distinct(self._table["stretch"][entry.slots]))
         self.by_id[entry.id] = None
         self.telling.discard(path)
+        self.faulty.discard(path)
         self.speaking.subtract(entry.voices)
 
     def tidy(self, *, always: bool = False, bulk: bool = False) -> bool:
@@ -226,6 +233,8 @@ class Corpus:
             entry.label_slot = label
             entry.voices = frozenset(voices[entry.slots].tolist()) - {-1} if speakers else frozenset()
             corpus.files[entry.path] = entry
+            if entry.fault:
+                corpus.faulty.add(entry.path)
             if entry.tells:
                 corpus.telling.add(entry.path)
         corpus._label_file = np.zeros(max(64, corpus.labels.slots), np.int32)

@@ -81,7 +81,7 @@ class Store:
     def faults(self) -> tuple[tuple[str, str], ...]:
         """Files that are not, or not wholly, in the index, with reasons."""
         with self.lock:
-            partly = {entry.path: entry.fault for entry in self.corpus.files.values() if entry.fault}
+            partly = {path: self.corpus.files[path].fault for path in self.corpus.faulty}
             return tuple(sorted((partly | self.failed).items()))
 
 
