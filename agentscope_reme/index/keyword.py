@@ -131,10 +131,14 @@ class KeywordIndex:
 
         With each, the largest frequency of such a term: an occurrence may lie in two of them.
         """
-        found = [self._of(number) for number in self._terms.holding(char).tolist()]
-        if not found:
-            return self._base.slots[:0], self._base.tf[:0]
-        slots, tf = (np.concatenate(part) for part in zip(*found, strict=True))
+        self._settle()
+        base, numbers = self._base, self._terms.holding(char)
+        settled = numbers[numbers < base.terms]
+        sizes = base.indptr[settled + 1] - base.indptr[settled]
+        at = np.arange(sizes.sum()) + np.repeat(base.indptr[settled] - (np.cumsum(sizes) - sizes), sizes)
+        recent = [self._recent_postings(number) for number in numbers.tolist() if number in self._recent]
+        slots = np.concatenate([base.slots[at], *(found[0] for found in recent if found)])
+        tf = np.concatenate([base.tf[at], *(found[1] for found in recent if found)])
         slots, tf = self._living(slots, tf)
         order = np.argsort(slots, kind="stable")
         slots, tf = slots[order], tf[order]

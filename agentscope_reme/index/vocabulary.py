@@ -33,6 +33,8 @@ class Vocabulary:
         self._first = array("I", bytes(4 * 65_537))  # where each value of a hash's upper half begins
         self._known: dict[str, int] = {}  # new terms, and settled ones that were asked for lately
         self._new: list[str] = []
+        # Every character of three bytes, ascending, with its term; made when first asked for.
+        self._chars: tuple[Ints, Ints] | None = None
         if packed:
             ends = np.flatnonzero(np.frombuffer(packed, np.uint8) == _NEWLINE)
             self._begins = np.append(0, ends + 1).astype(np.uint32)
@@ -84,20 +86,36 @@ class Vocabulary:
 
         Terms that begin with a control character are left out: they are marked ones.
         """
-        data, packed = char.encode("utf-8", "surrogatepass"), self._packed
-        at, found = packed.find(data), []
-        while at >= 0:
-            found.append(at)
-            at = packed.find(data, at + len(data))
-        numbers = np.searchsorted(self._begins, np.array(found, np.uint32), "right") - 1
+        data = char.encode("utf-8", "surrogatepass")
+        numbers = self._with_char(char) if len(data) == 3 else self._with_bytes(data)
         begins, ends = self._begins[numbers], self._begins[numbers + 1] - 1
-        first = np.frombuffer(packed, np.uint8)[begins] if len(numbers) else numbers
+        first = np.frombuffer(self._packed, np.uint8)[begins] if len(numbers) else numbers
         numbers = numbers[(ends - begins > len(data)) & (first >= 0x20)]
         settled = len(self._by_hash)
         new = [settled + at for at, term in enumerate(self._new) if char in term and len(term) > 1 and term[0] >= " "]
-        return np.append(
-            numbers[np.append(True, numbers[1:] != numbers[:-1])] if len(numbers) else numbers, new
-        ).astype(np.int64)
+        return np.append(_once(numbers), new).astype(np.int64)
+
+    def _with_char(self, char: str) -> Ints:
+        """Settled terms with a character that UTF-8 writes in three bytes, as it does Chinese."""
+        if self._chars is None:
+            data = np.frombuffer(self._packed, np.uint8)
+            at = np.flatnonzero((data & 0xF0) == 0xE0)
+            codes = (data[at] & 0x0F).astype(np.uint16) << 12
+            codes |= (data[at + 1] & 0x3F).astype(np.uint16) << 6
+            codes |= data[at + 2] & 0x3F
+            order = np.argsort(codes, kind="stable")
+            terms = np.searchsorted(self._begins, at, "right") - 1
+            self._chars = codes[order], terms[order].astype(np.int32)
+        known, owners = self._chars
+        first, last = np.searchsorted(known, np.array([ord(char), ord(char) + 1], np.uint32))
+        return owners[first:last]
+
+    def _with_bytes(self, data: bytes) -> Ints:
+        at, found = self._packed.find(data), []
+        while at >= 0:
+            found.append(at)
+            at = self._packed.find(data, at + len(data))
+        return np.searchsorted(self._begins, np.array(found, np.uint32), "right") - 1
 
     def settle(self) -> None:
         """Move new terms to where they take little memory."""
@@ -132,6 +150,7 @@ class Vocabulary:
         self._known = {}
 
     def _set_hashes(self, hashes: Ints, numbers: Ints) -> None:
+        self._chars = None
         order = np.argsort(hashes, kind="stable")
         self._hashes = array("I", hashes[order].astype(np.uint32).tobytes())
         self._by_hash = numbers[order]
@@ -155,3 +174,8 @@ class Vocabulary:
 def packed(names: Sequence[str]) -> bytes:
     """Terms as :class:`Vocabulary` takes them."""
     return "".join(f"{name}\n" for name in names).encode("utf-8", "surrogatepass")
+
+
+def _once(numbers: Ints) -> Ints:
+    """Ascending numbers without repeats."""
+    return numbers[np.append(True, numbers[1:] != numbers[:-1])] if len(numbers) else numbers
