@@ -79,8 +79,13 @@ class Documents:
         self._loop = asyncio.get_running_loop()  # that of the last start: loops end
         if self._unfollow is not None:
             return
-        from .pipelines.auto_resource import unread
+        from .pipelines.auto_resource import take_as_read, unread
 
+        try:
+            await asyncio.to_thread(take_as_read, self.vault)
+        except (ReMeError, OSError) as error:
+            logger.warning("Documents are not read by themselves (%s).", error)
+            return
         self._unfollow = self.watcher.subscribe(self._documents_changed)
         self.vault.subscribe(
             lambda path, kind: self._documents_changed(frozenset((path,)))

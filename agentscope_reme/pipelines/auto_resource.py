@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import PathError, ReMeError
 from ..models import Response
+from ..vault.changelog import LOG
 from ..vault.files import finish
-from ..vault.layout import RESOURCE, is_ignored, iter_files
+from ..vault.layout import OLDER_FOLDERS, RESOURCE, is_ignored, iter_files
 from ..vault.run_lock import run_lock
 from .agent import PlanError, Planner
 from .resource_card import BY_RULES, GENERATOR, card_by_rules
-from .resource_catalog import Read, load, remember
+from .resource_catalog import CATALOG, Read, load, remember
 from .resource_notes import find_notes, reindex, remove_note, retarget, state_of, write_note
 from .resource_plan import card_by_model
 from .resource_text import Reading, is_readable, read_resource
@@ -181,6 +182,30 @@ def unread(vault: "Vault") -> list[str]:
         if read is None or read.size != status.st_size or read.mtime != status.st_mtime:
             found.append(path)
     return [*found, *(path for path in known if path not in there)]
+
+
+def take_as_read(vault: "Vault") -> None:
+    """Before the first look at a vault that another system has grown: its documents count as read until they change.
+
+    That system has read them already, and opening its vault rewrites nothing. :func:`auto_resource` with their paths
+    makes cards of them all the same.
+    """
+    if vault.storage.exists(CATALOG) or not _is_anothers(vault):
+        return
+    known = [
+        Read(path, "present before", size=status.st_size, mtime=status.st_mtime)
+        for path, status in iter_files(vault.root, RESOURCE, extra_globs=vault.ignore)
+        if is_readable(path)
+    ]
+    remember(vault, known)
+
+
+def _is_anothers(vault: "Vault") -> bool:
+    if any((vault.root / name).is_dir() for name in OLDER_FOLDERS):
+        return True
+    return not vault.storage.exists(LOG) and any(
+        not path.startswith(f"{RESOURCE}/") for path, _ in iter_files(vault.root, "", extra_globs=vault.ignore)
+    )
 
 
 async def _one(batch: _Batch, path: str, planner: Planner | None, language: "Language") -> None:

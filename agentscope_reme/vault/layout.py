@@ -21,7 +21,8 @@ HISTORY = "history"
 METADATA = "metadata"
 
 # Written by the system alone; agents, users and pipelines write notes elsewhere.
-RESERVED = (METADATA, HISTORY, SESSION, RESOURCE, "reme_metadata", "reme_session")
+OLDER_FOLDERS = ("reme_metadata", "reme_session")  # what only vaults of earlier systems have
+RESERVED = (METADATA, HISTORY, SESSION, RESOURCE, *OLDER_FOLDERS)
 # Never walked by default: the first two are records about notes, the third holds pieces of journals.
 # The last five are those of vaults that ReMe 0.3 and 0.4 wrote.
 UNINDEXED = (
