@@ -132,7 +132,8 @@ def write_extractive(
         "source_conversation": source,
     }
     verb = {"created": "Wrote", "changed": "Refined"}.get(change.kind, "Nothing new for")
-    return Response(True, f"{verb} {change.path} ({len(merged)} statements).", facts)
+    count = f"{len(merged)} statement{'' if len(merged) == 1 else 's'}"
+    return Response(True, f"{verb} {change.path} ({count}).", facts)
 
 
 def _merged(
