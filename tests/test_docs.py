@@ -147,6 +147,7 @@ CALLS = {tuple(command_line_calls(page)): name(page) for page in READMES}
 
 
 @pytest.mark.parametrize("calls", CALLS, ids=CALLS.values())
+@pytest.mark.slow
 def test_every_call_of_the_command_line_on_a_page_works(calls, tmp_path):
     """They run in order, as a reader would type them, in one folder that holds nothing but the report."""
     (tmp_path / "report.md").write_text("# Kiln report\n\nFiring 27 ended at 1043 degrees.\n", encoding="utf-8")

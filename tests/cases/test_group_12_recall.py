@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from agentscope_reme import ReMe, ReMeLongTermMemory
 from agentscope_reme.memory.blocks import RECALL
 from tests.hooks.agents import ByteCounter, agent_of, reme_over, user
@@ -137,6 +139,7 @@ async def test_c11_09_an_agent_that_only_searches_its_empty_memory_is_told_to_st
     await reme.close()
 
 
+@pytest.mark.slow
 def test_c11_08_a_program_that_records_and_ends_at_once_loses_nothing(vault_dir):
     program = f"""
 import asyncio

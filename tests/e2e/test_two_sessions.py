@@ -115,7 +115,7 @@ def second_session(vault_dir: Path) -> list[dict[str, Any]]:
     return answers
 
 
-@pytest.mark.parametrize("summariser", ["none", "model"])
+@pytest.mark.parametrize("summariser", ["none", pytest.param("model", marks=pytest.mark.slow)])
 async def test_a_new_process_finds_what_was_said_and_reads_it_at_its_lines(vault_dir: Path, summariser: str) -> None:
     model = ScriptedModel(default=CHECKPOINT) if summariser == "model" else None
     events = await first_session(vault_dir, model)

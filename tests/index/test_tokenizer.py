@@ -366,6 +366,7 @@ def test_jieba_that_is_absent_is_survivable(monkeypatch: pytest.MonkeyPatch, cap
     assert "jieba" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_user_dictionary_is_used_and_a_bad_one_is_survivable(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -602,6 +602,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_a_program_that_ends_without_closing_ends_quietly(three_notes, vault_dir):
     done = subprocess.run(
         [sys.executable, "-c", UNCLOSED, str(vault_dir)], capture_output=True, text=True, timeout=60, cwd=ROOT

@@ -189,6 +189,7 @@ def test_a_worker_in_another_process_is_respected_until_it_dies(queue: Queue, va
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("power", [False, True])
 @pytest.mark.parametrize("operation", ["add", "begin", "failed", "give_up", "release", "done", "retry"])
+@pytest.mark.slow
 def test_stopped_anywhere_a_task_is_there_once_and_whole(tmp_path: Path, operation: str, power: bool) -> None:
     def prepared(root: Path) -> str:
         queue = Queue(Vault(root), attempts=2)

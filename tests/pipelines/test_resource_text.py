@@ -99,6 +99,7 @@ def test_what_cannot_be_read_is_refused_with_its_path(vault_dir, name, data, sai
     assert f"resource/{name}" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_document_that_unpacks_to_too_much_is_not_unpacked(vault_dir):
     with pytest.raises(NoteError, match="unpacks to more than"):
         reading(vault_dir, "a.docx", zip_bomb())

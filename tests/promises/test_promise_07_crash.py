@@ -59,6 +59,7 @@ def searched(root: Path) -> list[tuple[str, str]]:
     return asyncio.run(find())
 
 
+@pytest.mark.slow
 def test_promise_07_replace_leaves_the_old_bytes_or_the_new_ones(tmp_path: Path) -> None:
     outcomes: set[bytes] = set()
 
@@ -81,6 +82,7 @@ def test_promise_07_replace_leaves_the_old_bytes_or_the_new_ones(tmp_path: Path)
     assert tried > 8
 
 
+@pytest.mark.slow
 def test_promise_07_a_new_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     def check(root: Path) -> None:
         file = root / "notes" / "n.md"
@@ -147,6 +149,7 @@ def test_promise_07_a_change_of_a_note_is_made_or_not_and_can_be_undone(tmp_path
     )
 
 
+@pytest.mark.slow
 def test_promise_07_a_journal_line_never_points_to_a_result_that_is_not_there(tmp_path: Path) -> None:
     def message(number: int) -> JournalRecord:
         block = {"type": "tool_result", "id": f"c{number}", "name": "t", "output": f"{number}" * 5_000}

@@ -84,6 +84,7 @@ async def dream_all(vault: Vault, seed: int) -> list[str]:
 
 @given(st.integers(0, 10_000))
 @settings(max_examples=6)
+@pytest.mark.slow
 def test_promise_14_whatever_a_model_answers_no_source_changes_and_no_statement_is_lost(
     tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
@@ -102,6 +103,7 @@ def test_promise_14_whatever_a_model_answers_no_source_changes_and_no_statement_
 
 @given(st.integers(0, 10_000))
 @settings(max_examples=4)
+@pytest.mark.slow
 def test_promise_14_every_run_can_be_undone_the_newest_first(
     tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:

@@ -289,6 +289,7 @@ async def test_promise_15_a_vault_that_is_not_there_is_not_made(vault_dir: Path)
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("power", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_promise_15_forgetting_that_is_stopped_anywhere_is_completed_by_doing_it_again(
     tmp_path: Path, power: bool
 ) -> None:
