@@ -1,7 +1,9 @@
 """Faults that users reported, group 10: file tools and security, as an agent meets them. Named after the cases."""
 
+import asyncio
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ from agentscope.agent import ReActAgent
 from agentscope.message import Msg
 
 from agentscope_reme import ReMe
-from agentscope_reme.errors import ReMeError
+from agentscope_reme.errors import NoteChanged, ReMeError
 from tests.support.scripted_model import assert_not_in_system, call
 from tests.toolkit.agents import (
     agent_with,
@@ -592,3 +594,31 @@ async def test_c10_01_what_a_hidden_folder_holds_is_not_listed_to_an_agent(reme:
     agent = agent_with(reme, model_of())
     assert "config" not in await use(agent, "list", path=".git")
     assert (await use(agent, "list", recursive=True)).split() == ["a.md", "(1", "bytes)"]
+
+
+_APPEND = (
+    "import sys; from agentscope_reme.vault import Vault; vault = Vault(sys.argv[1]); "
+    "[vault.append_sync('n.md', f'{sys.argv[2]} {i}') for i in range(20)]"
+)
+
+
+async def test_c10_06_no_line_is_lost_between_two_programs_and_an_agent_that_write_one_note(reme: ReMe) -> None:
+    put(reme, "n.md", b"start\n")
+    programs = [
+        await asyncio.create_subprocess_exec(sys.executable, "-c", _APPEND, str(reme.vault.root), name)
+        for name in ("first", "second")
+    ]
+    await asyncio.gather(*(reme.vault.append("n.md", f"agent {i}", actor="agent") for i in range(20)))
+    assert [await program.wait() for program in programs] == [0, 0]
+    lines = (await reme.vault.read("n.md")).text.splitlines()
+    assert lines[0] == "start"
+    assert sorted(lines[1:]) == sorted(f"{name} {i}" for name in ("first", "second", "agent") for i in range(20))
+
+
+async def test_c10_06_a_write_of_what_an_editor_has_saved_over_is_refused(reme: ReMe) -> None:
+    put(reme, "n.md", b"one\n")
+    page = await reme.vault.read("n.md")
+    put(reme, "n.md", b"one\nby the user\n")
+    with pytest.raises(NoteChanged, match="changed since you read it"):
+        await reme.vault.write("n.md", "two\n", version=page.version, actor="agent")
+    assert (await reme.vault.read("n.md")).text == "one\nby the user\n"
