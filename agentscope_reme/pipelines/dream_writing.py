@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import NoteError, ReMeError
@@ -151,6 +152,9 @@ def _do(part: Part, step: Step) -> bool:
     """Do a step; whether it could be done."""
     unit, language = step.unit, step.unit.language
     held = part.find(step.target) if step.target else None
+    add = partial(
+        add_statement, part, unit.id, unit.statement, step.sources, valid_from=unit.valid_from, language=language
+    )
     if step.action == "cite":
         add_links(part, "sources", step.sources, language)
         return True
@@ -163,37 +167,19 @@ def _do(part: Part, step: Step) -> bool:
             and held.text != step.text
             and not reword(part, held.id, step.text)
         ):
-            add_statement(part, unit.id, unit.statement, step.sources, valid_from=unit.valid_from, language=language)
+            add()
             return True
         add_sources(part, step.target, step.sources)
         if step.action == "sources" and step.text:
             add_wording(part, step.target, step.text)
         return True
     if held is not None and step.action == "correct":
-        add_statement(
-            part,
-            unit.id,
-            unit.statement,
-            step.sources,
-            valid_from=unit.valid_from,
-            before=held.id,
-            supersedes=held.id,
-            language=language,
-        )
+        add(before=held.id, supersedes=held.id)
         retire(part, held.id, unit.valid_from or held.valid_from, language)
         return True
     until = held.valid_from if held is not None and step.action == "earlier" else ""
     before = held.id if held is not None and held.edited else ""
-    add_statement(
-        part,
-        unit.id,
-        unit.statement,
-        step.sources,
-        valid_from=unit.valid_from,
-        valid_to=until,
-        before=before,
-        language=language,
-    )
+    add(valid_to=until, before=before)
     return True
 
 

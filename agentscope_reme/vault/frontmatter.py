@@ -11,7 +11,7 @@ from typing import Any
 
 from ..models import FileFrontMatter
 from .yaml_block import TEXT_KEYS, find_fences, read_block
-from .yaml_edit import compose, delete_keys, set_keys
+from .yaml_edit import compose, delete_keys, set_keys, without_empty_block
 
 __all__ = [
     "TEXT_KEYS",
@@ -23,6 +23,7 @@ __all__ = [
     "text_list",
     "text_of",
     "typed_value",
+    "without_empty_block",
 ]
 
 _PLAIN_KEY = re.compile(r"[^\W\d]\w*")

@@ -277,14 +277,15 @@ class Vault(Files):
     def frontmatter_delete_sync(
         self, path: str, keys: Iterable[str], *, actor: str = "user", reason: str = ""
     ) -> NoteChange:
-        from .frontmatter import delete_keys
+        from .frontmatter import delete_keys, without_empty_block
 
         keys = [keys] if isinstance(keys, str) else list(keys)
         refuse_protected(keys, actor, path)
 
         def edit(text: str) -> str:
-            bare, empty = delete_keys(text, keys), delete_keys(text, keys, keep_block=True)
-            return empty if empty != bare and self.log.held(path, encode_exact(empty)) else bare
+            kept = delete_keys(text, keys, keep_block=True)
+            bare = kept if kept == text else without_empty_block(kept)
+            return kept if bare != kept and self.log.held(path, encode_exact(kept)) else bare
 
         return self._edit_text(path, edit, actor, reason)
 

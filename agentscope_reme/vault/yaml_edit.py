@@ -56,25 +56,32 @@ def delete_keys(text: str, keys: Iterable[str], *, keep_block: bool = False) -> 
     gone = {_key_text(key) for key in keys} & block.data.keys()
     if fences is None or not gone:
         return text
-    source = text[fences.start : fences.end]
     if block.flow:
         result = _with_flow_keys(text, fences, {}, tuple(gone))
     else:
+        source = text[fences.start : fences.end]
         for entry in reversed(block.entries):
             if entry.key in gone:
                 start, end = _lines_of(source, entry)
                 source = source[:start] + source[end:]
         result = text[: fences.start] + source + text[fences.end :]
-    rest = {key: value for key, value in block.data.items() if key not in gone}
-    if not (keep_block or block.flow or source):
-        mark = "\ufeff" if text.startswith("\ufeff") else ""
-        without_block = mark + text[fences.body :]
-        if not _begins_with_block(without_block):
-            return without_block
-    if not _reads_as(result, text, rest):
+    if not _reads_as(result, text, {key: value for key, value in block.data.items() if key not in gone}):
         names = ", ".join(sorted(gone))
         raise FrontMatterError(f"{names} cannot be deleted without changing another key; nothing was changed")
-    return result
+    return result if keep_block else without_empty_block(result)
+
+
+def without_empty_block(text: str) -> str:
+    """Return the note without its block when nothing, not even a blank line, stands in it.
+
+    The block stays where the body would then begin with a block of its own.
+    """
+    fences = find_fences(text)
+    if fences is None or fences.start != fences.end:
+        return text
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    bare = mark + text[fences.body :]
+    return text if _begins_with_block(bare) else bare
 
 
 def compose(front: Mapping[str, Any], body: str) -> str:

@@ -21,12 +21,12 @@ TEXTS = [
 
 
 def openai_model(stub: EmbeddingStub) -> Any:
-    return OpenAITextEmbedding("key", "text-embedding-3-small", 128, base_url=f"{stub.url}/v1", max_retries=0)
+    return OpenAITextEmbedding("key", "text-embedding-3-small", 128, base_url=f"{stub.root}/v1", max_retries=0)
 
 
 def ollama_model(stub: EmbeddingStub) -> Any:
     pytest.importorskip("ollama", reason="the ollama package is not installed")
-    return OllamaTextEmbedding("nomic-embed-text", 128, host=stub.url)
+    return OllamaTextEmbedding("nomic-embed-text", 128, host=stub.root)
 
 
 def dashscope_model(stub: EmbeddingStub) -> Any:
@@ -44,7 +44,7 @@ def stub(monkeypatch):
     with EmbeddingStub() as running:
         import dashscope
 
-        monkeypatch.setattr(dashscope, "base_http_api_url", f"{running.url}/api/v1")
+        monkeypatch.setattr(dashscope, "base_http_api_url", f"{running.root}/api/v1")
         yield running
 
 

@@ -55,21 +55,10 @@ class Exchange:
             self._handler.wfile.write(b"0\r\n\r\n")
 
 
-class Loopback:
-    """A context manager. ``check`` refuses a request by returning a ``Refusal``; ``refused`` keeps every reason."""
+class Server:
+    """A context manager: an HTTP server of its own, on a free port, for as long as it is entered."""
 
-    def __init__(
-        self,
-        answers: Iterable[Answer] = (),
-        *,
-        default: Answer | None = None,
-        check: Callable[[dict[str, Any]], Refusal | None] | None = None,
-    ) -> None:
-        self.answers: deque[Answer] = deque(answers)
-        self.default = default
-        self.check = check
-        self.requests: list[dict[str, Any]] = []
-        self.refused: list[str] = []
+    def __init__(self) -> None:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
@@ -88,6 +77,28 @@ class Loopback:
         """The server's address, without a path."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
+    def take(self, exchange: Exchange) -> None:
+        """Answer one POST request with a JSON body."""
+        raise NotImplementedError
+
+
+class Loopback(Server):
+    """A context manager. ``check`` refuses a request by returning a ``Refusal``; ``refused`` keeps every reason."""
+
+    def __init__(
+        self,
+        answers: Iterable[Answer] = (),
+        *,
+        default: Answer | None = None,
+        check: Callable[[dict[str, Any]], Refusal | None] | None = None,
+    ) -> None:
+        self.answers: deque[Answer] = deque(answers)
+        self.default = default
+        self.check = check
+        self.requests: list[dict[str, Any]] = []
+        self.refused: list[str] = []
+        super().__init__()
+
     # --- what a provider is ---------------------------------------------------------------------------------------
 
     def faults(self, request: dict[str, Any]) -> list[str]:
@@ -103,6 +114,14 @@ class Loopback:
         raise NotImplementedError
 
     # --- what all have in common ----------------------------------------------------------------------------------
+
+    def take(self, exchange: Exchange) -> None:
+        """Record a request and serve it; a refusal becomes an HTTP error."""
+        self.requests.append(exchange.body)
+        try:
+            self.serve(exchange)
+        except Refusal as refusal:
+            exchange.json(self.error(refusal), refusal.status)
 
     def answer(self, request: dict[str, Any]) -> Content | Cut:
         """The next scripted content for a request; raises ``Refusal`` where the provider answers with an error."""
@@ -146,15 +165,12 @@ def event(data: Any, name: str = "") -> str:
     return (f"event: {name}\n" if name else "") + f"data: {text}\n\n"
 
 
-def _handler(stub: Loopback) -> type[BaseHTTPRequestHandler]:
+def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             exchange = Exchange(self, json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            stub.requests.append(exchange.body)
             try:
-                stub.serve(exchange)
-            except Refusal as refusal:
-                exchange.json(stub.error(refusal), refusal.status)
+                server.take(exchange)
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True
 
