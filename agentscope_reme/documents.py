@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import ReMeError
+from .loading import loaded
 from .models import Response
 
 if TYPE_CHECKING:
@@ -55,11 +56,12 @@ class Documents:
             Without ``success`` when one of them failed; the others are done. ``metadata``: ``results``, and the paths
             by ``created``, ``modified``, ``removed``, ``unchanged``, ``skipped``, ``failed``.
         """
-        from .pipelines.auto_resource import auto_resource, unread
-
+        pipeline = await loaded("pipelines.auto_resource")
         vault = self.vault
-        asked = await asyncio.to_thread(unread, vault) if changes is None else changes
-        response = await auto_resource(vault, asked, planner=self.planner, language=self.config.language)
+        asked = await asyncio.to_thread(pipeline.unread, vault) if changes is None else changes
+        response: Response = await pipeline.auto_resource(
+            vault, asked, planner=self.planner, language=self.config.language
+        )
         if response.metadata.get("retry"):
             await asyncio.to_thread(self._queue_documents, 30.0)
             self.worker.wake()
@@ -67,10 +69,12 @@ class Documents:
 
     async def _read_documents(self, payload: Mapping[str, Any]) -> Response:
         """Do a pending ``auto_resource``: all that is unread by now."""
-        from .pipelines.auto_resource import auto_resource, unread
-
-        changes = await asyncio.to_thread(unread, self.vault)
-        return await auto_resource(self.vault, changes, planner=self.planner, language=self.config.language)
+        pipeline = await loaded("pipelines.auto_resource")
+        changes = await asyncio.to_thread(pipeline.unread, self.vault)
+        response: Response = await pipeline.auto_resource(
+            self.vault, changes, planner=self.planner, language=self.config.language
+        )
+        return response
 
     async def _follow_documents(self) -> None:
         """Read what has changed while no process was there, and from now on what the watcher tells of."""
@@ -79,10 +83,9 @@ class Documents:
         self._loop = asyncio.get_running_loop()  # that of the last start: loops end
         if self._unfollow is not None:
             return
-        from .pipelines.auto_resource import take_as_read, unread
-
+        pipeline = await loaded("pipelines.auto_resource")
         try:
-            await asyncio.to_thread(take_as_read, self.vault)
+            await asyncio.to_thread(pipeline.take_as_read, self.vault)
         except (ReMeError, OSError) as error:
             logger.warning("Documents are not read by themselves (%s).", error)
             return
@@ -91,7 +94,7 @@ class Documents:
             lambda path, kind: self._documents_changed(frozenset((path,)))
         )  # what ``ingest`` puts there
         try:
-            waiting = await asyncio.to_thread(unread, self.vault)
+            waiting = await asyncio.to_thread(pipeline.unread, self.vault)
             if waiting:
                 await asyncio.to_thread(self._queue_documents)
                 self.worker.wake()

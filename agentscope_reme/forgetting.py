@@ -3,6 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from .loading import loaded
 from .models import ForgetReceipt
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Forgetting:
             NoteNotFound: Neither the files nor the history know it.
             PathError: The path is not acceptable, or lies in ``history/`` or ``metadata/``.
         """
+        await loaded("pipelines.resource_catalog", "pipelines.evidence", "vault.forgetting")
         from .pipelines.resource_catalog import forget as forget_documents
         from .vault.files import finish
         from .vault.forgetting import forget, traces_of

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import ReMeError
+from .loading import loaded
 from .models import Response
 
 if TYPE_CHECKING:
@@ -103,9 +104,8 @@ class Knowledge:
             Without ``success`` when the model failed or nothing could be written. ``metadata``: ``path``, ``date``,
             ``created``, ``modified``, ``n_messages``, ``generator``, ``source_conversation``, ``index``, and more.
         """
-        from .pipelines.auto_memory import auto_memory
-
-        return await auto_memory(
+        pipeline = await loaded("pipelines.auto_memory")
+        response: Response = await pipeline.auto_memory(
             self.vault,
             messages,
             planner=self.planner,
@@ -114,6 +114,7 @@ class Knowledge:
             memory_hint=memory_hint,
             language=self.config.language,
         )
+        return response
 
     async def summary_memory(self, messages: "Sequence[Msg]", session_id: str = "", **options: Any) -> str:
         """:meth:`auto_memory`, returning the path of the card; "" when nothing is worth one.
@@ -175,9 +176,8 @@ class Knowledge:
 
     async def _remember(self, payload: Mapping[str, Any]) -> Response:
         """Do a pending ``auto_memory``."""
-        from .pipelines.auto_memory import remember
-
-        return await remember(
+        pipeline = await loaded("pipelines.auto_memory")
+        response: Response = await pipeline.remember(
             self.vault,
             str(payload.get("session_id") or ""),
             [str(one) for one in payload.get("ids") or ()],
@@ -186,9 +186,11 @@ class Knowledge:
             memory_hint=str(payload.get("memory_hint") or ""),
             language=self.config.language,
         )
+        return response
 
     async def _begin_background(self) -> None:
         """Go on with what an earlier process left, and begin to count the days."""
+        await loaded("pipelines.agent", "pipelines.queue", "pipelines.worker", "pipelines.schedule")
         try:
             if await asyncio.to_thread(self._take_over):
                 self.worker.wake()
@@ -245,10 +247,7 @@ class Knowledge:
         Needs a chat model: without one it fails, with a sentence, and changes nothing. ``metadata["run_id"]`` is what
         :meth:`undo_run` takes back.
         """
-        from importlib import import_module
-
-        # The first import takes longer than an event loop may be held.
-        pipeline = await asyncio.to_thread(import_module, f"{__package__}.pipelines.auto_dream")
+        pipeline = await loaded("pipelines.auto_dream")
         response: Response = await pipeline.auto_dream(
             self.vault,
             self.index,
@@ -265,12 +264,12 @@ class Knowledge:
 
     async def undo_run(self, run_id: str = "") -> Response:
         """Take a whole dream back, by default the newest: every note it made or changed, and its topics."""
-        from .pipelines.dream_undo import undo_run
-
-        return await undo_run(self.vault, run_id)
+        pipeline = await loaded("pipelines.dream_undo")
+        response: Response = await pipeline.undo_run(self.vault, run_id)
+        return response
 
     async def proactive(self, date: str = "", include_content: bool = True) -> Response:
         """Return the topics that a dream wrote down for a day (default: today), and with them the file's text."""
-        from .pipelines.proactive import proactive
-
-        return await proactive(self.vault, date=date, include_content=include_content)
+        pipeline = await loaded("pipelines.proactive")
+        response: Response = await pipeline.proactive(self.vault, date=date, include_content=include_content)
+        return response

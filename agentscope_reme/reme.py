@@ -15,6 +15,7 @@ from .errors import ConfigError, ReMeError, StateError
 from .facade import WorkingMemoryAPI
 from .forgetting import Forgetting
 from .knowledge import Knowledge
+from .loading import loaded
 from .memory.compaction import Compaction
 from .memory.compactor import Compactor
 from .memory.kept_results import let_expire
@@ -159,6 +160,7 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
     async def start(self) -> "ReMe":
         """Do early what the first use does: load the vocabulary, bring the index up to date. Safe to call again."""
         self._open()
+        await loaded("vault.notes", "index.watch", "index.search", "index.opened", "index.retrieval")
         await self.budget.ready(START_WAITS)
         await asyncio.to_thread(self.watcher.start)  # before the scan, so that no change falls between the two
         self.index.follow(self.watcher)
@@ -337,11 +339,11 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
             filter: ``path`` prefix, ``tags``, ``since`` and ``until`` dates, any front-matter key.
             token_budget: Most tokens of text in all hits together.
         """
-        return await self.index.search(query, limit, min_score, filter, token_budget)
+        return await (await self._searched()).search(query, limit, min_score, filter, token_budget)
 
     async def node_search(self, query: str, limit: int = 10) -> list[NodeHit]:
         """Search the long-term notes of ``digest/`` alone; each with name and description, without text."""
-        return await self.index.node_search(query, limit)
+        return await (await self._searched()).node_search(query, limit)
 
     async def traverse(self, path: str, depth: int = 1, direction: str = "both", limit: int = 100) -> Traversal:
         """Walk along links from a note, nearest notes first.
@@ -355,7 +357,12 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
         Raises:
             NoteNotFound: There is no such note.
         """
-        return await self.index.traverse(path, depth, direction, limit)
+        return await (await self._searched()).traverse(path, depth, direction, limit)
+
+    async def _searched(self) -> "Index":
+        if self._index is None:
+            await loaded("vault.notes", "index.search", "index.opened", "index.retrieval")
+        return self.index
 
     async def memory_search(self, query: str, max_results: int = 5, min_score: float | None = None) -> "ToolResponse":
         """Search, and return what the tool of this name returns to an agent. Never raises for an odd argument."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from ..loading import loaded
 from ..memory.lock import LoopLock
 from ..vault.files import finish
 from .recalling import is_injected
@@ -66,6 +67,7 @@ class Recorder:
         Raises:
             ReMeError: The journal cannot be written; the same messages are new the next time.
         """
+        await loaded("vault.notes", "pipelines.worker")
         from ..vault.dialog import JournalRecord
 
         async with self._lock:
