@@ -14,8 +14,9 @@ import numpy as np
 from .anchors import Anchor, Anchors
 from .columns import grown
 from .entries import BLUR, REACH, UNIT_FIELDS, FileEntry, UnitEntry
-from .keyword import KeywordIndex
+from .keyword import NARROW, KeywordIndex
 from .keyword_columns import Ints, distinct
+from .narrow import Narrow
 from .stretches import STRETCH, Stretches
 
 
@@ -197,7 +198,9 @@ class Corpus:
         for prefix, index in (("units", self.units), ("labels", self.labels), ("anchors", self.anchors.index)):
             terms, columns = index.dump()
             arrays[f"{prefix}.terms"] = np.frombuffer(terms, np.uint8)
-            arrays |= {f"{prefix}.{name}": column for name, column in columns.items()}
+            for name, column in columns.items():
+                parts = column.dump() if isinstance(column, Narrow) else {"": column}
+                arrays |= {f"{prefix}.{name}{part}": array for part, array in parts.items()}
         return entries, arrays
 
     @classmethod
@@ -205,9 +208,13 @@ class Corpus:
         """The inverse of :meth:`dump`. Raises ValueError when the parts do not belong together."""
         corpus = cls()
         indexes = {}
+        columns: dict[str, Any]
         for prefix, constants in (("units", (1.2, 0.75)), ("labels", (1.2, 0.75)), ("anchors", (1.2, 0.3))):
-            columns = {name: arrays[f"{prefix}.{name}"] for name in ("counts", "slots", "tf", "positions", "lengths")}
-            terms = arrays[f"{prefix}.terms"].tobytes()
+            columns = {name: arrays[f"{prefix}.{name}"] for name in ("counts", "lengths")}
+            for name, kind in NARROW.items():
+                parts = {part: arrays.pop(f"{prefix}.{name}{part}") for part in Narrow.PARTS}
+                columns[name] = Narrow.load(parts, kind)
+            terms = arrays.pop(f"{prefix}.terms").tobytes()
             indexes[prefix] = KeywordIndex.load(terms, columns, *constants, positions=prefix == "units")
         corpus.units, corpus.labels = indexes["units"], indexes["labels"]
         targets = [[anchor.target for anchor in entry.anchors] for entry in entries]

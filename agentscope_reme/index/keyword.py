@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from .keyword_columns import (
     LIMIT,
-    Columns,
     Ints,
     RawBM25,
     build_columns,
@@ -22,11 +21,14 @@ from .keyword_columns import (
     renumbered,
     without_unused,
 )
+from .narrow import Narrow, Postings
 from .vocabulary import Vocabulary
 
 # Recent texts are looked up term by term in Python objects; beyond this many tokens a merge is cheaper.
 MERGE_TOKENS = 60_000
 BULK_TOKENS = 1_500_000
+_NONE: Ints = np.zeros(0, np.uint16)
+NARROW = {"slots": np.int32, "tf": np.uint16, "positions": np.uint16}
 
 
 def top(scores: NDArray[Any], k: int) -> Ints:
@@ -49,6 +51,10 @@ def top(scores: NDArray[Any], k: int) -> Ints:
     return found
 
 
+def _narrow(values: Any, kind: Any) -> Narrow:
+    return values if isinstance(values, Narrow) else Narrow.of(values, kind)
+
+
 class KeywordIndex:
     """Texts as sequences of terms. A text has a *slot*, an integer that lasts until the next merge.
 
@@ -58,7 +64,7 @@ class KeywordIndex:
 
     def __init__(self, k1: float = 1.2, b: float = 0.75, *, positions: bool = True) -> None:
         self._positions = positions
-        self._base = empty_columns()
+        self._base = Postings.of(empty_columns())
         self._base_slots = 0
         self._terms = Vocabulary()
         self._ids = array("i")  # of the recent texts, all occurrences in order
@@ -123,7 +129,7 @@ class KeywordIndex:
     def postings(self, term: str) -> tuple[Ints, Ints]:
         """Slots of the living texts with a term, ascending, and how often each has it."""
         number = self._terms.get(term)
-        slots, tf = self._of(number) if number is not None else (self._base.slots[:0], self._base.tf[:0])
+        slots, tf = self._of(number) if number is not None else (_NONE, _NONE)
         return self._living(slots, tf)
 
     def postings_with(self, char: str) -> tuple[Ints, Ints]:
@@ -184,8 +190,11 @@ class KeywordIndex:
         Returns the new slot by old slot, negative for the dead, or None when no slot changed. ``drop_terms`` also
         forgets the terms that no living text has.
         """
-        base = self._base
-        if self._ids or self.slots > self._base_slots:
+        # The columns are unfolded only where something changes.
+        changed = bool(self._ids) or self.slots > self._base_slots or self.dead > 0
+        unused = drop_terms and len(self._terms) > np.count_nonzero(np.diff(self._base.indptr))
+        base = self._base.columns() if changed or unused else None
+        if base is not None and (self._ids or self.slots > self._base_slots):
             lengths = self._lengths[self._base_slots : self.slots]
             recent = build_columns(
                 np.frombuffer(self._ids, np.int32).copy() if self._ids else np.zeros(0, np.int32),
@@ -196,7 +205,7 @@ class KeywordIndex:
             )
             base = join_columns(base, recent)
         mapping = None
-        if self.dead:
+        if base is not None and self.dead:
             alive = self.alive
             mapping = np.where(alive, np.cumsum(alive) - 1, -1)
             base = renumbered(base, mapping)
@@ -205,7 +214,7 @@ class KeywordIndex:
             self._lengths[: self.slots] = kept
             self._alive[:] = False
             self._alive[: self.slots] = True
-        if drop_terms and len(self._terms) > np.count_nonzero(np.diff(base.indptr)):
+        if base is not None and drop_terms and len(self._terms) > np.count_nonzero(np.diff(base.indptr)):
             base, used = without_unused(base)
             self._terms.keep(used)
         self._terms.settle()
@@ -213,15 +222,18 @@ class KeywordIndex:
         self._recent = {}
         self._folded = self._folded_ids = 0
         self._base_slots = self.slots
-        self._use_base(base)
+        self._use_base(Postings.of(base) if base is not None else self._base)
         return mapping
 
     def names(self) -> list[str]:
         """Every term that a text has or, until the next merge, had, in the order of the columns."""
         return self._terms.names()
 
-    def dump(self) -> tuple[bytes, dict[str, Ints]]:
-        """Terms (see :meth:`.Vocabulary.packed`) and arrays, for a snapshot. Call :meth:`merge` first."""
+    def dump(self) -> tuple[bytes, dict[str, Any]]:
+        """Terms (see :meth:`.Vocabulary.packed`) and arrays (``NARROW`` ones narrow), for a snapshot.
+
+        Call :meth:`merge` first.
+        """
         if self._ids or self.dead:
             raise ValueError("merge before dumping: recent or dead texts would be lost or kept")
         base = self._base
@@ -235,31 +247,28 @@ class KeywordIndex:
 
     @classmethod
     def load(
-        cls, terms: bytes, arrays: dict[str, Ints], k1: float = 1.2, b: float = 0.75, *, positions: bool = True
+        cls, terms: bytes, arrays: dict[str, Any], k1: float = 1.2, b: float = 0.75, *, positions: bool = True
     ) -> "KeywordIndex":
         """The inverse of :meth:`dump`. Raises ValueError when the arrays do not belong together."""
         index = cls(k1, b, positions=positions)
-        tf = arrays["tf"]
-        indptr = np.concatenate(([0], np.cumsum(arrays["counts"], dtype=np.int64)))
-        occurrences = np.concatenate(([0], np.cumsum(tf if positions else tf[:0], dtype=np.int64)))
+        slots_of, tf, places = (_narrow(arrays[name], kind) for name, kind in NARROW.items())
+        base = Postings.load(arrays["counts"], slots_of, tf, places, positions)
         slots = len(arrays["lengths"])
         vocabulary = Vocabulary(terms)
-        fits = len(vocabulary) == len(indptr) - 1 and indptr[-1] == len(tf) == len(arrays["slots"])
-        if not fits or (positions and occurrences[-1] != len(arrays["positions"])):
-            raise ValueError("the arrays of the keyword index do not belong together")
-        if len(tf) and (int(arrays["slots"].max()) >= slots or int(arrays["slots"].min()) < 0):
+        if len(vocabulary) != base.terms:
+            raise ValueError("the terms and columns of the keyword index do not belong together")
+        if base.slots.largest() >= slots:
             raise ValueError("the keyword index names texts that it does not have")
-        starts = occurrences[indptr] if positions else np.zeros(1, np.int64)
         index._terms = vocabulary
         index._reserve(slots)
         index._lengths[:slots] = arrays["lengths"]
         index._alive[:slots] = True
         index.slots = index.count = index._base_slots = slots
         index.total = int(index.lengths.sum())
-        index._use_base(Columns(indptr, arrays["slots"], tf, arrays["positions"], starts))
+        index._use_base(base)
         return index
 
-    def _use_base(self, base: Columns) -> None:
+    def _use_base(self, base: Postings) -> None:
         self._base = base
         self._engine.scores = self._engine.as_scores(base, self.slots)
 
@@ -305,9 +314,9 @@ class KeywordIndex:
         number = self._terms.get(term)
         base = self._base
         if number is None:
-            return base.slots[:0], base.tf[:0], base.positions[:0]
+            return _NONE, _NONE, _NONE
         slots, tf = self._of(number)
-        positions = base.positions[:0]
+        positions: Ints = _NONE
         if number < base.terms and self._positions:
             positions = base.positions[base.starts[number] : base.starts[number + 1]]
         column = self._recent.get(number)
@@ -320,7 +329,7 @@ class KeywordIndex:
         self._settle()
         base, recent = self._base, self._recent_postings(number)
         if number >= base.terms:
-            return recent if recent is not None else (base.slots[:0], base.tf[:0])
+            return recent if recent is not None else (_NONE, _NONE)
         span = slice(base.indptr[number], base.indptr[number + 1])
         slots, tf = base.slots[span], base.tf[span]
         if recent is None:

@@ -169,7 +169,7 @@ class RawBM25(bm25s.BM25):
         terms = max(unique_token_ids, default=-1) + 1
         return self.as_scores(build_columns(flat, self.lengths, 0, terms, False), self.count)
 
-    def as_scores(self, columns: Columns, slots: int) -> dict[str, Any]:
+    def as_scores(self, columns: Any, slots: int) -> dict[str, Any]:
         """The dictionary that bm25s keeps its arrays in."""
         return {"data": columns.tf, "indices": columns.slots, "indptr": columns.indptr, "num_docs": slots}
 

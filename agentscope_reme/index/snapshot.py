@@ -32,7 +32,7 @@ FOLDER = f"{METADATA}/index"
 INDEX = f"{FOLDER}/index.jsonl.zst"
 LOCK = "writer.lock"
 FORMAT = "agentscope-reme index"
-VERSION = 2
+VERSION = 3
 _LEVEL = 3
 _STORED = (
     "path", "size", "mtime", "ctime", "checked", "digest", "encoding", "kind", "title", "day", "description", "tags",

@@ -63,10 +63,10 @@ def term_sums(index: KeywordIndex) -> Ints:
     of_term = np.frombuffer(b"".join(digests), np.uint64)
     of_posting = np.repeat(of_term, arrays["counts"])
     out = np.zeros(index.slots, np.uint64)
-    tf = arrays["tf"]
+    slots, tf = arrays["slots"].whole(), arrays["tf"].whole()
     if len(arrays["positions"]):
-        places = np.repeat(arrays["slots"], tf)
-        np.add.at(out, places, np.repeat(of_posting, tf) * (2 * arrays["positions"].astype(np.uint64) + 1))
+        places = 2 * arrays["positions"].whole().astype(np.uint64) + 1
+        np.add.at(out, np.repeat(slots, tf), np.repeat(of_posting, tf) * places)
     else:
-        np.add.at(out, arrays["slots"], of_posting * tf.astype(np.uint64))
+        np.add.at(out, slots, of_posting * tf.astype(np.uint64))
     return out

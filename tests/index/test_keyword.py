@@ -131,7 +131,11 @@ def test_a_snapshot_whose_arrays_do_not_belong_together_is_refused():
     index.add([["a", "b"], ["b"]])
     index.merge()
     names, arrays = index.dump()
-    for wrong in ({"tf": arrays["tf"][:-1]}, {"slots": arrays["slots"] + 7}, {"positions": arrays["positions"][:1]}):
+    for wrong in (
+        {"tf": arrays["tf"][:-1]},
+        {"slots": arrays["slots"].whole() + 7},
+        {"positions": arrays["positions"][:1]},
+    ):
         with pytest.raises(ValueError, match="keyword index"):
             KeywordIndex.load(names, arrays | wrong)
     with pytest.raises(ValueError, match="belong together"):

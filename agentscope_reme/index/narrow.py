@@ -1,0 +1,191 @@
+"""Whole numbers of which most are small, in as few bytes as most of them need; the larger ones stand beside.
+
+Postings are mostly such numbers: a word stands once in most texts that have it, and near a text's beginning. They are
+read a stretch at a time, as often as a question has words, so that a stretch must cost little more than of an array.
+"""
+
+from array import array
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .keyword_columns import Columns, Ints
+
+_STEP = 65_536  # values looked at together: what is needed for a moment stays small
+
+
+class Narrow:
+    """An array of whole numbers from 0 to 2^31 - 1 that is only read; slices and items have the type ``kind``.
+
+    ``width`` 1 to 4 is the bytes of each; 0 says that each is 1 unless it stands beside.
+    """
+
+    PARTS = (".data", ".at", ".larger", ".shape")
+    __slots__ = ("_at", "_data", "_kind", "_larger", "_places", "_values", "size", "width")
+
+    def __init__(self, data: NDArray[np.uint8], width: int, size: int, at: Ints, larger: Ints, kind: Any) -> None:
+        """``data`` has the bytes of all values and one more; ``larger`` are those at ``at`` (ascending).
+
+        Raises ValueError when the parts do not belong together.
+        """
+        fits = len(data) == width * size + 1 and len(at) == len(larger) and width in range(5)
+        if not fits or (len(at) and (int(at[0]) < 0 or int(at[-1]) >= size or bool((at[1:] <= at[:-1]).any()))):
+            raise ValueError("the parts of a narrow array do not belong together")
+        self.size, self.width = size, width
+        self._kind = np.dtype(kind)
+        self._data = data
+        self._places = array("i", at.astype(np.int32).tobytes())
+        self._at = np.frombuffer(self._places, np.int32)
+        self._larger = larger.astype(np.uint16 if int(larger.max(initial=0)) <= 0xFFFF else np.int32)
+        # Three bytes are read as the lower part of four.
+        self._values: NDArray[Any] | None = None
+        if width:
+            kinds: list[Any] = [np.uint8, np.dtype("<u2"), np.dtype("<i4"), np.dtype("<i4")]
+            self._values = np.ndarray((size,), kinds[width - 1], buffer=data, strides=(width,))
+
+    @classmethod
+    def of(cls, values: Ints, kind: Any) -> "Narrow":
+        """An array of these values, in the width that takes the least memory."""
+        size = len(values)
+        sizes = np.zeros(5, np.int64)  # how many need at most that many bytes, or are 1
+        for begin in range(0, size, _STEP):
+            part = values[begin : begin + _STEP]
+            sizes += [np.count_nonzero(part == 1), *(np.count_nonzero(part <= _most(width)) for width in range(1, 5))]
+        costs = [width * size + 6 * (size - int(narrow)) for width, narrow in enumerate(sizes)]
+        width = costs.index(min(costs))
+        data = np.zeros(width * size + 1, np.uint8)
+        at, larger = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+        for begin in range(0, size, _STEP):
+            part = values[begin : begin + _STEP]
+            over = np.flatnonzero(part != 1 if width == 0 else part > _most(width))
+            at.append((begin + over).astype(np.int32))
+            larger.append(part[over].astype(np.int32))
+            whole = np.ascontiguousarray(part, "<i4").view(np.uint8).reshape(len(part), 4)
+            data[width * begin : width * (begin + len(part))] = whole[:, :width].reshape(-1)
+        return cls(data, width, size, np.concatenate(at), np.concatenate(larger), kind)
+
+    def __len__(self) -> int:
+        return self.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory."""
+        return len(self._data) + self._at.nbytes + self._larger.nbytes
+
+    def __getitem__(self, which: Any) -> NDArray[Any]:
+        """The values of a slice (of step 1), or those at some places."""
+        if not isinstance(which, slice):
+            return self._picked(which)
+        begin, end, _ = which.indices(self.size)
+        if self._values is None:
+            out = np.ones(max(0, end - begin), self._kind)
+        elif self.width == 3:
+            out = (self._values[begin:end] & np.int32(0xFFFFFF)).astype(self._kind, copy=False)
+        else:
+            out = self._values[begin:end].astype(self._kind)
+        first = bisect_left(self._places, begin)
+        last = bisect_left(self._places, end, first)
+        if first < last:
+            out[self._at[first:last] - begin] = self._larger[first:last]
+        return out
+
+    def _picked(self, at: Ints) -> NDArray[Any]:
+        if self._values is None:
+            out = np.ones(len(at), self._kind)
+        elif self.width == 3:
+            out = (self._values[at] & np.int32(0xFFFFFF)).astype(self._kind, copy=False)
+        else:
+            out = self._values[at].astype(self._kind)
+        if len(self._at) and len(at):
+            found = np.searchsorted(self._at, np.asarray(at, np.int32))
+            found[found == len(self._at)] = 0
+            beside = self._at[found] == at
+            out[beside] = self._larger[found[beside]]
+        return out
+
+    def whole(self) -> NDArray[Any]:
+        """All values as a plain array."""
+        return self[:]
+
+    def largest(self) -> int:
+        """The largest value, -1 where there is none."""
+        return max((int(self[at : at + _STEP].max()) for at in range(0, self.size, _STEP)), default=-1)
+
+    def dump(self) -> dict[str, NDArray[Any]]:
+        """Its parts by name, for a snapshot."""
+        sizes = np.array([self.width, self.size], np.int64)
+        return dict(zip(self.PARTS, (self._data, self._at, self._larger, sizes), strict=True))
+
+    @classmethod
+    def load(cls, parts: dict[str, NDArray[Any]], kind: Any) -> "Narrow":
+        """The inverse of :meth:`dump`. Raises ValueError when the parts do not belong together."""
+        data, at, larger, shape = (parts[name] for name in cls.PARTS)
+        width, size = shape.tolist()
+        if data.dtype != np.uint8:
+            raise ValueError("a narrow array is made of bytes")
+        return cls(data, width, size, at, larger, kind)
+
+
+def _most(width: int) -> int:
+    return int((1 << 8 * width) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """:class:`~.keyword_columns.Columns` in little memory, to be read from."""
+
+    indptr: Ints
+    slots: Narrow
+    tf: Narrow
+    positions: Narrow
+    starts: Ints
+
+    @classmethod
+    def of(cls, columns: Columns) -> "Postings":
+        """The same postings."""
+        slots, tf = Narrow.of(columns.slots, np.int32), Narrow.of(columns.tf, np.uint16)
+        positions = Narrow.of(columns.positions, np.uint16)
+        return cls(_short(columns.indptr), slots, tf, positions, _short(columns.starts))
+
+    @classmethod
+    def load(cls, counts: Ints, slots: Narrow, tf: Narrow, positions: Narrow, keeps_positions: bool) -> "Postings":
+        """Postings of columns with ``counts`` of them each. Raises ValueError when there are others."""
+        indptr = _short(np.concatenate(([0], np.cumsum(counts, dtype=np.int64))))
+        starts = _short(_sums(indptr, tf)) if keeps_positions else np.zeros(1, np.int32)
+        if not int(indptr[-1]) == len(slots) == len(tf) or int(starts[-1]) != len(positions):
+            raise ValueError("the arrays of the keyword index do not belong together")
+        return cls(indptr, slots, tf, positions, starts)
+
+    @property
+    def terms(self) -> int:
+        return len(self.indptr) - 1
+
+    def columns(self) -> Columns:
+        """The same as plain arrays, to work on."""
+        starts = self.starts.astype(np.int64)
+        if len(starts) <= self.terms:
+            starts = np.zeros(self.terms + 1, np.int64)
+        return Columns(
+            self.indptr.astype(np.int64), self.slots.whole(), self.tf.whole(), self.positions.whole(), starts
+        )
+
+
+def _sums(indptr: Ints, values: Narrow) -> Ints:
+    """How much the values before each of some ends add up to."""
+    out = np.zeros(len(indptr), np.int64)
+    total = done = 0
+    for begin in range(0, min(len(values), int(indptr[-1])), _STEP):
+        running = total + np.cumsum(values[begin : begin + _STEP], dtype=np.int64)
+        last = int(np.searchsorted(indptr, np.asarray(begin + len(running), indptr.dtype), "right"))
+        ends = indptr[done:last] - begin
+        out[done:last] = np.where(ends > 0, running[ends - 1], total)
+        total, done = int(running[-1]), last
+    return out
+
+
+def _short(values: Ints) -> Ints:
+    """Ascending numbers in four bytes, where they fit."""
+    return values.astype(np.int32) if not len(values) or int(values[-1]) <= 0x7FFFFFFF else values

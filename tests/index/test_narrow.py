@@ -1,0 +1,70 @@
+"""Whole numbers in few bytes read back as they were, in slices and one by one, and damaged ones are refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentscope_reme.index.narrow import Narrow
+
+LIMITS = [0, 1, 2, 254, 255, 256, 65_535, 65_536, 16_777_215, 16_777_216, 2**31 - 1]
+numbers = st.one_of(st.integers(0, 3), st.sampled_from(LIMITS), st.integers(0, 2**31 - 1))
+
+
+@given(st.lists(numbers, max_size=60), st.integers(0, 70), st.integers(0, 70))
+def test_every_slice_and_every_choice_of_places_reads_as_it_was_written(values, begin, end):
+    plain = np.array(values, np.int32)
+    narrow = Narrow.of(plain, np.int32)
+    restored = Narrow.load(narrow.dump(), np.int32)
+    for one in (narrow, restored):
+        assert len(one) == len(plain)
+        assert one.whole().tolist() == values
+        assert one[begin:end].tolist() == values[begin:end]
+        assert one[begin:end].dtype == np.int32
+        places = np.arange(len(plain))[::-2]
+        assert one[places].tolist() == plain[places].tolist()
+        assert one.largest() == max(values, default=-1)
+
+
+@pytest.mark.parametrize(
+    ("values", "width"),
+    [
+        ([1] * 990 + [7] * 10, 0),
+        ([200] * 990 + [70_000] * 10, 1),
+        ([60_000] * 1_000, 2),
+        ([100_000] * 1_000, 3),
+        ([20_000_000] * 1_000, 4),
+    ],
+)
+def test_the_width_is_what_most_need(values, width):
+    narrow = Narrow.of(np.array(values), np.int32)
+    assert narrow.width == width
+    assert narrow.nbytes <= width * len(values) + 1 + 10 * 8
+    assert narrow.whole().tolist() == values
+
+
+def test_long_arrays_are_the_same_over_the_borders_of_what_is_looked_at_together():
+    values = (np.arange(200_003) * 7_919) % 66_000
+    narrow = Narrow.of(values, np.int32)
+    assert (narrow.whole() == values).all()
+    assert (narrow[65_530:131_080] == values[65_530:131_080]).all()
+    assert narrow.largest() == 65_999
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {".data": np.zeros(3, np.uint8)},
+        {".data": np.zeros(5, np.int32)},
+        {".at": np.array([9], np.int32)},
+        {".at": np.array([-1], np.int32)},
+        {".larger": np.array([700, 800], np.uint16)},
+        {".shape": np.array([7, 4])},
+        {".shape": np.array([1])},
+    ],
+)
+def test_parts_that_do_not_belong_together_are_refused(wrong):
+    parts = Narrow.of(np.array([2, 3, 4, 700]), np.int32).dump()
+    assert Narrow.load(parts, np.int32).whole().tolist() == [2, 3, 4, 700]
+    with pytest.raises(ValueError, match=r"narrow array|unpack"):
+        Narrow.load(parts | wrong, np.int32)
