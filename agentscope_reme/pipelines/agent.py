@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from ..errors import ReMeError
 from ..prompts import load_prompt
 from .fence import fenced
+from .forms import Form, readings, salvaged
 from .replies import candidates, shown
 
 if TYPE_CHECKING:
@@ -114,18 +115,21 @@ class Planner:
         self, schema: type[T], system: str, user: str, check: Callable[[T], None] | None, language: str
     ) -> T:
         request, replied = user, ""
+        rest: T | None = None
         for attempt in range(self.repairs + 1):
             blocks = await self._ask(schema, system, request, language)
-            plan, problem = _read(schema, blocks, check)
+            plan, problem, usable = await asyncio.to_thread(_read, schema, blocks, check)
             if plan is not None:
                 return plan
-            reply = shown(blocks)
+            reply, rest = shown(blocks), usable or rest
             logger.info("A model's plan is not usable (%s).", problem)
-            if attempt and reply == replied:
+            if attempt and reply == replied and rest is None:
                 raise PlanError("malformed", f"the model gave the same unusable plan twice: {problem}")
             replied = reply
             again = load_prompt("plan_repair", language)
             request = f"{user}\n\n{fenced('answer', reply[:_SHOWN_CHARS])}\n\n{again}\n\n{problem}"
+        if rest is not None:
+            return rest
         raise PlanError("malformed", f"the model gave no usable plan: {problem}")
 
     async def _ask(self, schema: type[BaseModel], system: str, user: str, language: str) -> Sequence[Mapping[str, Any]]:
@@ -165,28 +169,43 @@ class Planner:
 
 def _read(
     schema: type[T], blocks: Sequence[Mapping[str, Any]], check: Callable[[T], None] | None
-) -> tuple[T | None, str]:
-    """The plan in a reply, or what is wrong with it."""
+) -> tuple[T | None, str, T | None]:
+    """The plan in a reply; or what is wrong with it, and a plan of what is not wrong with it."""
     problems: list[str] = []
+    usable: T | None = None
     for candidate in candidates(blocks, TOOL):
-        for value in (candidate, *_wrapped(candidate)):
+        for value in readings(schema, candidate):
             try:
                 plan = schema.model_validate(value)
                 if check is not None:
                     check(plan)
             except ValidationError as error:
                 problems.append(_told(error))
+                usable = usable or _rest(schema, value, error, check)
             except ValueError as error:
                 problems.append(str(error))
             else:
-                return plan, ""
-    return None, problems[0] if problems else "there is no complete JSON object in it"
+                return plan, "", None
+    if problems:
+        return None, problems[0], usable
+    fields = ", ".join(schema.model_fields)
+    return None, f"there is no complete JSON object in it that has any of: {fields}", None
 
 
-def _wrapped(value: Mapping[str, Any]) -> list[Any]:
-    """What stands under the only key of an object: some models give the plan a name."""
-    inner = list(value.values())
-    return inner if len(inner) == 1 and isinstance(inner[0], Mapping) else []
+def _rest(
+    schema: type[T], value: Mapping[str, Any], error: ValidationError, check: Callable[[T], None] | None
+) -> T | None:
+    """What can be used of a plan in whose lists something cannot, if the form can say so."""
+    if not issubclass(schema, Form) or (found := salvaged(schema, value, error)) is None:
+        return None
+    try:
+        plan = schema.model_validate(found[0])
+        if check is not None:
+            check(plan)
+    except ValueError:
+        return None
+    plan._left_out.extend(found[1])
+    return plan
 
 
 def _told(error: ValidationError) -> str:

@@ -107,7 +107,7 @@ def _take(reading: Reading, claims: Extraction, pieces: Sequence[Piece], languag
     where = ", ".join(dict.fromkeys(piece.source.path for piece in pieces))
     reading.units += units
     reading.topics += topics
-    reading.warnings += [f"{text} ({where})" for text in (*dropped, *unfounded)]
+    reading.warnings += [f"{text} ({where})" for text in (*dropped, *unfounded, *claims.left_out)]
     for piece in pieces:
         source = piece.source
         if piece.ends:

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from ..errors import ReMeError
 from ..vault.encoding import clean_text, safe_cut
 from .dream_claims import invented, normalised, shares_words
 from .dream_instructions import instructs
 from .dream_sources import Piece, Trust, least, read_source, trust_of
+from .forms import Form
 
 if TYPE_CHECKING:
     from ..vault import Vault
@@ -34,7 +35,7 @@ _LIKE_FACTS = re.compile(r"^[ \t]*[-*+][ \t]+((?:valid_from|valid_to|supersedes|
 _LINES = re.compile(r"^(.*?)(?::(\d+)(?:-(\d+))?)?$")
 
 
-class Claim(BaseModel):
+class Claim(Form):
     """What a model says. A null is as if nothing were said, so that the default holds."""
 
     @model_validator(mode="before")

@@ -20,6 +20,7 @@ from .dream_claims import invented, shares_words
 from .dream_instructions import instructs
 from .evidence import Said
 from .facts import identifiers_of
+from .forms import Form
 from .memory_part import KINDS, Addition, Item, Kind
 from .naming import MAX_NAME, NAME_BYTES, shortened
 from .weekdays import with_dates
@@ -57,9 +58,10 @@ class MemoryItem(BaseModel):
     """One thing worth remembering."""
 
     kind: Kind = Field(
+        "fact",
         description="preference: what the user likes, wants, asks for always. fact: who, what, where, how many. "
         "decision: what was chosen and why, and what was rejected. state: how far something is, what blocks it, what "
-        "comes next. experience: what worked or did not, commands, steps, causes."
+        "comes next. experience: what worked or did not, commands, steps, causes.",
     )
     text: str = Field(
         min_length=1,
@@ -80,7 +82,7 @@ class MemoryItem(BaseModel):
         return _CHINESE_KINDS.get(word) or next((kind for kind in KINDS if word in (kind, f"{kind}s")), word)
 
 
-class MemoryPlan(BaseModel):
+class MemoryPlan(Form):
     """What is worth remembering of the conversation; no items when nothing is."""
 
     name: str = Field("", description="What the conversation is about, in two to six words, without a date.")
@@ -118,6 +120,7 @@ def taken_from(plan: MemoryPlan, said: Sequence[Said], known: Sequence[Item], vo
         replaces = known[item.replaces - 1].text if item.replaces and 0 < item.replaces <= len(known) else ""
         name = speaker.speaker if speaker.role == "user" else speaker.speaker[:40] + BY_AGENT
         additions.append(Addition(Item(item.kind, text, name, speaker.day, speaker.time), replaces))
+    refused += plan.left_out
     if len(plan.items) > MAX_ITEMS:
         refused.append(f"{len(plan.items) - MAX_ITEMS} items beyond the first {MAX_ITEMS}")
     by_agent = any(addition.item.speaker.endswith(BY_AGENT) for addition in additions)

@@ -7,22 +7,32 @@ from typing import Any
 
 _BLOCK = re.compile(r"^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE)
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-# Where JSON may begin in a text; more braces than this are no plan in prose but something else.
+_OPENS = re.compile(r"[{\[]")
+_REMARK = re.compile(r"(?<=[\s,\]}])//[^\n]*|/\*.*?\*/", re.DOTALL)
+# Where JSON may begin in a text; more brackets than this are no plan in prose but something else.
 _MOST_STARTS = 200
 
 
-def candidates(blocks: Iterable[Mapping[str, Any]], tool: str) -> list[dict[str, Any]]:
-    """The JSON objects of a reply that may be the plan, the likeliest first: the tool's arguments, then the text's.
+def candidates(blocks: Iterable[Mapping[str, Any]], tool: str) -> Iterator[Any]:
+    """What of a reply may be the plan, the likeliest first: arguments of calls, JSON in the text, what is nearly JSON.
 
     A call whose arguments were cut off is no candidate, even where the endpoint's client has completed them.
     """
-    found: list[dict[str, Any]] = []
-    for block in blocks:
-        if block.get("type") == "tool_use" and block.get("name") == tool and not _is_cut_off(block):
-            arguments = block.get("input")
-            if isinstance(arguments, Mapping):
-                found.append(dict(arguments))
-    return found + list(_objects(text_of(blocks)))
+    blocks = list(blocks)
+    calls = [block for block in blocks if block.get("type") == "tool_use" and not _is_cut_off(block)]
+    # A model that misspells the one function there is means that one.
+    for block in sorted(calls, key=lambda block: block.get("name") != tool):
+        if isinstance(block.get("input"), Mapping):
+            yield dict(block["input"])
+    text = text_of(blocks)
+    values = list(_values(text))
+    objects = [value for value in values if isinstance(value, dict)]
+    keys = [key for value in objects for key in value]
+    if len(objects) > 1 and len(keys) == len(set(keys)):
+        yield {key: inner for value in objects for key, inner in value.items()}  # given in parts
+    yield from objects
+    yield from (value for value in values if not isinstance(value, dict))
+    yield from _nearly(text)
 
 
 def text_of(blocks: Iterable[Mapping[str, Any]]) -> str:
@@ -53,22 +63,36 @@ def _is_cut_off(block: Mapping[str, Any]) -> bool:
     return False
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """JSON objects in a text: in code fences first, then wherever one stands; one within another is not looked at."""
-    stretches = [found.group(2) for found in _BLOCK.finditer(text)]
+def _values(text: str) -> Iterator[Any]:
+    """JSON objects and lists in a text: in code fences first, then wherever one stands; none within another."""
     seen = []
     decoder = json.JSONDecoder(strict=False)
-    for stretch in [*stretches, text]:
-        at = stretch.find("{")
+    for stretch in [*_fenced_blocks(text), text]:
+        found = _OPENS.search(stretch)
         for _ in range(_MOST_STARTS):
-            if at < 0:
+            if found is None:
                 break
             try:
-                value, end = decoder.raw_decode(stretch, at)
+                value, end = decoder.raw_decode(stretch, found.start())
             except (ValueError, RecursionError):
-                end = at + 1
+                end = found.end()
             else:
-                if isinstance(value, dict) and value not in seen:
+                if value and value not in seen:
                     seen.append(value)
                     yield value
-            at = stretch.find("{", end)
+            found = _OPENS.search(stretch, end)
+
+
+def _nearly(text: str) -> Iterator[Any]:
+    """Objects that are no JSON for a quotation mark, a comma too many or a bare key, and YAML in a code fence."""
+    from ..vault.yaml_block import read_block
+
+    whole = text[text.find("{") : text.rfind("}") + 1] if "{" in text else ""
+    for stretch in dict.fromkeys([*_fenced_blocks(text), whole]):
+        block = read_block(_REMARK.sub("", stretch))
+        if block.error is None and block.is_mapping and block.data:
+            yield block.data
+
+
+def _fenced_blocks(text: str) -> list[str]:
+    return [found.group(2) for found in _BLOCK.finditer(text)]

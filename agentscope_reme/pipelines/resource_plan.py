@@ -16,6 +16,7 @@ from .dream_claims import invented, normalised, shares_words
 from .dream_instructions import instructs
 from .evidence import language_of
 from .fence import fenced
+from .forms import Form
 from .naming import MAX_NAME, NAME_BYTES, shortened
 from .resource_card import MAX_DESCRIPTION, MAX_TEXT, CardText, Point, name_of, one_line
 from .resource_text import Reading
@@ -50,7 +51,7 @@ class PlannedPoint(BaseModel):
         return [value] if isinstance(value, int) else value
 
 
-class ResourcePlan(BaseModel):
+class ResourcePlan(Form):
     """What is worth knowing of a part of a document."""
 
     name: str = Field("", description="What the document is about, two to six words.")
@@ -131,6 +132,7 @@ def _take(plan: ResourcePlan, taken: Taken, reading: Reading, begin: int, end: i
     taken.name = taken.name or _told(plan.name, MAX_NAME, NAME_BYTES)
     taken.description = taken.description or _told(plan.description, MAX_DESCRIPTION)
     known = {normalised(point.text) for point in taken.points}
+    taken.refused += plan.left_out
     for planned in plan.points[:MAX_POINTS]:
         text = one_line(planned.text)
         numbers = sorted({begin + number - 1 for number in planned.sources if 0 < number <= end - begin})

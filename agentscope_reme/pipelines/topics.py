@@ -24,6 +24,7 @@ from .agent import PlanError
 from .dream_sources import trust_of
 from .dream_units import Topic
 from .fence import fenced
+from .forms import Form
 
 if TYPE_CHECKING:
     from ..vault import Vault
@@ -46,7 +47,7 @@ class Planning(Protocol):
         ...
 
 
-class Choice(BaseModel):
+class Choice(Form):
     """Which of the topics to keep."""
 
     titles: list[str] = Field(description="The titles of the topics to keep, copied exactly, the best first.")

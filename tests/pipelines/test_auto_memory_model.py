@@ -375,11 +375,11 @@ async def test_c11_10_a_model_that_only_says_it_did_is_a_failure_and_the_card_is
 
 
 async def test_a_plan_in_prose_or_after_a_repair_is_taken(vault: Vault) -> None:
-    wrong = call(TOOL, items=[{"kind": "opinion", "text": "x"}])
+    wrong = call(TOOL, items=[{"kind": "fact", "text": ""}])
     model = scripted(wrong, 'Here:\n```json\n{"name": "Seat", "items": [{"kind": "Facts", "text": "Seat 14C"}]}\n```')
     done = await remember(vault, model, message(FACT))
     assert done.success
-    assert "kind" in model.last.role_text("user")
+    assert "items.0.text" in model.last.role_text("user")
     assert done.metadata["path"].endswith("/seat.md")
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from agentscope.formatter import OpenAIChatFormatter
@@ -13,8 +13,9 @@ from pydantic import BaseModel, Field
 from agentscope_reme.errors import ReMeError
 from agentscope_reme.pipelines.agent import TOOL, PlanError, Planner, plain_schema
 from agentscope_reme.pipelines.fence import FENCES, fenced
+from agentscope_reme.pipelines.forms import Form
 from tests.support.openai_stub import OpenAIStub, Refusal
-from tests.support.scripted_model import Cut, Later, Request, ScriptedModel, assert_not_in_system, call
+from tests.support.scripted_model import Cut, Later, Request, ScriptedModel, ToolCall, assert_not_in_system, call
 
 
 class Plan(BaseModel):
@@ -111,6 +112,85 @@ async def test_the_openai_model_gives_a_plan(stream: bool, tools: bool) -> None:
     with OpenAIStub([call(TOOL, **GOOD) if tools else JSON], check=check) as stub:
         model = OpenAIChatModel("m", api_key="k", stream=stream, client_kwargs={"base_url": stub.base_url})
         assert await plan(model, formatter=OpenAIChatFormatter()) == Plan(**GOOD)
+
+
+class Listed(BaseModel):
+    """One of a list."""
+
+    text: str = Field(min_length=1)
+    kind: Literal["fact", "plan"] = "fact"
+    sources: list[int] = Field(default_factory=list)
+    replaces: int | None = None
+
+
+class Lists(Form):
+    """Lists that may be empty."""
+
+    items: list[Listed] = Field(default_factory=list)
+    topics: list[str] = Field(default_factory=list)
+
+
+TEA = {"text": "Tea at four.", "kind": "fact", "sources": [1, 2], "replaces": None}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"items": TEA},
+        [TEA],
+        {"items": json.dumps([TEA])},
+        {"items": [{**TEA, "sources": "1, 2"}]},
+        {"items": [{**TEA, "sources": ["[1]", "message 2"]}]},
+        {"items": [{**TEA, "kind": "Fact"}]},
+        {"items": [{**TEA, "kind": "remark"}]},
+        {"items": [{**TEA, "kind": None, "replaces": "none"}]},
+        {"items": [{**TEA, "text": ["Tea at four."]}], "topics": None},
+        {"name": TOOL, "arguments": {"items": [TEA]}},
+        {"name": TOOL, "arguments": json.dumps({"items": [TEA]})},
+        [call("SubmitPlan", items=[TEA])],
+    ],
+)
+async def test_what_a_reply_means_beyond_doubt_is_not_asked_for_again(answer: Any) -> None:
+    is_call = isinstance(answer, list) and isinstance(answer[0], ToolCall)
+    model = ScriptedModel([answer if is_call else json.dumps(answer)])
+    assert await Planner(model).plan(Lists, system=SYSTEM, user=USER) == Lists(items=[Listed(**TEA)])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "{items: [{text: 'Tea at four.', kind: fact, sources: [1, 2]}]}",
+        '{"items": [{"text": "Tea at four.", "kind": "fact", "sources": [1, 2],},],}',
+        'Here:\n{"items": [ // the tea\n {"text": "Tea at four.", "sources": [1, 2]} /* all */ ]}',
+        "```yaml\nitems:\n  - text: Tea at four.\n    sources: [1, 2]\n```",
+        f'As said in [1, 2]: {{"thought": "tea"}}\n{json.dumps({"items": [TEA]})}',
+        f'{{"topics": []}}\n{json.dumps({"items": [TEA]})}',
+        f"<tool_call>\n{json.dumps({'name': TOOL, 'arguments': {'items': [TEA]}})}\n</tool_call>",
+    ],
+)
+async def test_what_is_nearly_json_or_given_in_parts_is_read(answer: str) -> None:
+    model = ScriptedModel([answer])
+    assert await Planner(model).plan(Lists, system=SYSTEM, user=USER) == Lists(items=[Listed(**TEA)])
+
+
+@pytest.mark.parametrize("answer", ['{"error": "I cannot do that"}', '{"thought": {"tea": 4}}', "{}", "[]", "Nothing."])
+async def test_an_object_of_another_form_is_no_empty_plan(answer: str) -> None:
+    with pytest.raises(PlanError, match="items") as caught:
+        await Planner(ScriptedModel(default=answer)).plan(Lists, system=SYSTEM, user=USER)
+    assert caught.value.reason == "malformed"
+
+
+async def test_one_member_of_a_list_that_is_of_no_use_costs_no_other() -> None:
+    bad = {"text": "", "sources": [3]}
+    model = ScriptedModel([call(TOOL, items=[TEA, bad]), "I cannot do better."])
+    plan = await Planner(model).plan(Lists, system=SYSTEM, user=USER)
+    assert plan.items == [Listed(**TEA)]
+    assert [told.split(":")[0] for told in plan.left_out] == ["items 2 of the reply was of no use"]
+    assert len(model.requests) == 2, "it was asked for once more"
+    repaired = ScriptedModel([call(TOOL, items=[TEA, bad]), call(TOOL, items=[TEA, {**bad, "text": "Cake."}])])
+    plan = await Planner(repaired).plan(Lists, system=SYSTEM, user=USER)
+    assert [item.text for item in plan.items] == ["Tea at four.", "Cake."]
+    assert plan.left_out == ()
 
 
 # --- Replies that hold none -------------------------------------------------------------------------------------------
