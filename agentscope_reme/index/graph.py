@@ -8,6 +8,8 @@ from unicodedata import normalize
 
 from ..models import FileLink
 from ..vault.link_target import LinkIndex, LinkRule, Resolution, is_attachment, resolve
+from ..vault.pairs import Pairs, hash_of
+from .link_records import NO_LINKS, links_in, links_to, packed_links, targets_in
 
 Direction = Literal["out", "in", "both"]
 
@@ -48,44 +50,46 @@ class LinkGraph:
     def __init__(self, rule: LinkRule = "literal") -> None:
         self.rule: LinkRule = rule
         self._index = LinkIndex()
-        self._links: dict[str, tuple[FileLink, ...]] = {}
-        self._names: dict[str, tuple[str, ...]] = {}
-        # How often each file uses a target, by the target's text; and those texts by what any spelling of them shares.
-        self._sources: dict[str, dict[str, int]] = {}
-        self._targets: dict[str, set[str]] = {}
+        self._links: list[bytes] = []  # by the file's number in the index of paths
+        # Each text that some link has as its target, by number; the files that use it; and the texts by what any
+        # spelling of them shares.
+        self._texts: list[str] = []
+        self._text_numbers: dict[str, int] = {}
+        self._free: list[int] = []
+        self._sources = Pairs()
+        self._alike = Pairs()
 
     def __len__(self) -> int:
-        return len(self._links)
+        return len(self._index)
 
     def __contains__(self, path: object) -> bool:
-        return path in self._links
+        return path in self._index
 
-    def set_file(self, path: str, links: Sequence[FileLink] = (), names: Iterable[str] = ()) -> None:
-        """Add a file or replace what is known of it. ``names`` are its title, name and aliases."""
+    def set_file(self, path: str, links: Sequence[FileLink] | bytes = (), names: Iterable[str] = ()) -> None:
+        """Add a file or replace what is known of it. ``names`` are its title, name and aliases.
+
+        ``links`` may be packed (:func:`~.link_records.packed_links`).
+        """
         self._forget_links(path)
-        self._names[path] = tuple(names)
-        self._index.add(path, self._names[path])
-        self._links[path] = tuple(links)
-        for link in links:
-            if link.target_path:
-                sources = self._sources.setdefault(link.target_path, {})
-                sources[path] = sources.get(path, 0) + 1
-                self._targets.setdefault(_key(link.target_path), set()).add(link.target_path)
+        number = self._index.add(path, names)
+        self._links += [NO_LINKS] * (number + 1 - len(self._links))
+        packed = self._links[number] = links if isinstance(links, bytes) else packed_links(links)
+        for target in dict.fromkeys(targets_in(packed)):
+            if target:
+                self._sources.add(self._text_number(target), number)
 
     def remove_file(self, path: str) -> None:
         """Forget a file; links to it become unresolved. An unknown path is no error."""
         self._forget_links(path)
         self._index.remove(path)
-        self._links.pop(path, None)
-        self._names.pop(path, None)
 
     def paths(self) -> set[str]:
         """Every file."""
-        return set(self._links)
+        return set(self._index)
 
     def links(self, path: str) -> tuple[FileLink, ...]:
         """The links of a file as they are written, those to places in itself included."""
-        return self._links.get(path, ())
+        return links_in(path, self._packed(path))
 
     def resolve(self, target: str, source: str = "", rule: LinkRule | None = None) -> Resolution:
         """What a target stands for, by the graph's rule or another."""
@@ -93,9 +97,7 @@ class LinkGraph:
 
     def outlinks(self, path: str) -> tuple[Edge, ...]:
         """The file's links in file order; a link to a place in the file itself is none."""
-        return tuple(
-            Edge(link, self.resolve(link.target_path, path)) for link in self._links.get(path, ()) if link.target_path
-        )
+        return tuple(Edge(link, self.resolve(link.target_path, path)) for link in self.links(path) if link.target_path)
 
     def inlinks(self, path: str, rule: LinkRule | None = None) -> tuple[Edge, ...]:
         """Links of other files that lead to ``path``, by source path and line. ``rule`` may ask by the other rule."""
@@ -105,7 +107,7 @@ class LinkGraph:
                 if source == path:
                     continue
                 resolution = self.resolve(target, source, rule)
-                edges += [Edge(link, resolution) for link in self._links[source] if link.target_path == target]
+                edges += [Edge(link, resolution) for link in links_to(source, self._packed(source), target)]
         return tuple(sorted(edges, key=_place))
 
     def neighbours(self, path: str, most: int = 10) -> tuple[Step, ...]:
@@ -114,11 +116,11 @@ class LinkGraph:
         A file that is linked in both directions is met in each. What no file answers to is met by what is written.
         """
         out: dict[str, Step] = {}
-        for link in self._links.get(path, ()):
+        for link in self.links(path):
             if len(out) >= most:
                 break
             if link.target_path and (target := self._far_end(edge := self._edge(link))) not in (None, path):
-                out.setdefault(target, Step(target, 1, edge, target in self._links))
+                out.setdefault(target, Step(target, 1, edge, target in self._index))
         sources = {
             source: target
             for target, linking in sorted(self._leading_to(path, self.rule), reverse=True)
@@ -127,13 +129,13 @@ class LinkGraph:
         }
         into = []
         for source in nsmallest(most, sources):
-            link = next(link for link in self._links[source] if link.target_path == sources[source])
+            link = links_to(source, self._packed(source), sources[source])[0]
             into.append(Step(source, 1, self._edge(link), True))
         return (*out.values(), *into)
 
     def naming(self, path: str) -> set[str]:
         """The files that hold a link whose last part is this file's name: those that link to it, and some others."""
-        return {source for target in self._targets.get(_key(path), ()) for source in self._sources[target]}
+        return {source for text in self._texts_like(_key(path)) for source in self._using(text)}
 
     def unresolved(self) -> tuple[Edge, ...]:
         """Links that lead to no file: missing, ambiguous or outside the vault, by source path and line.
@@ -141,12 +143,12 @@ class LinkGraph:
         Addresses on the web are no such links, and neither are pictures and other attachments, which are not indexed.
         """
         found = []
-        for target, sources in self._sources.items():
+        for target, text in self._text_numbers.items():
             resolution = self.resolve(target)
             missing = resolution.kind in ("ambiguous", "outside")
             if missing or (resolution.kind == "unresolved" and not is_attachment(target)):
-                for source in sources:
-                    found += [Edge(link, resolution) for link in self._links[source] if link.target_path == target]
+                for source in self._using(text):
+                    found += [Edge(link, resolution) for link in links_to(source, self._packed(source), target)]
         return tuple(sorted(found, key=_place))
 
     def traverse(self, path: str, depth: int = 1, direction: Direction = "both", limit: int = 100) -> tuple[Step, ...]:
@@ -155,7 +157,7 @@ class LinkGraph:
         At equal distance: links out in file order, then links in by source path. Each file is met once. The start is
         the first step; an unknown path gives none.
         """
-        if path not in self._links:
+        if path not in self._index:
             return ()
         steps = [Step(path, 0)]
         met = {path}
@@ -168,7 +170,7 @@ class LinkGraph:
                 if len(steps) > limit:
                     return tuple(steps)
                 met.add(neighbour)
-                steps.append(Step(neighbour, step.depth + 1, edge, neighbour in self._links))
+                steps.append(Step(neighbour, step.depth + 1, edge, neighbour in self._index))
         return tuple(steps)
 
     def _neighbours(self, path: str, direction: Direction) -> Iterator[tuple[str, Edge]]:
@@ -188,32 +190,60 @@ class LinkGraph:
         missing = edge.resolution.kind in ("unresolved", "ambiguous") and not is_attachment(edge.link.target_path)
         return edge.target or (edge.link.target_path if missing else None)
 
-    def _leading_to(self, path: str, rule: LinkRule) -> Iterator[tuple[str, dict[str, int]]]:
+    def _leading_to(self, path: str, rule: LinkRule) -> Iterator[tuple[str, list[str]]]:
         """Target texts that stand for a file, and the files that use them."""
-        for key in dict.fromkeys(map(_key, (path, *self._names.get(path, ())))):
-            for target in self._targets.get(key, ()):
-                if self.resolve(target, rule=rule).path == path:
-                    yield target, self._sources[target]
+        names = map(_stem, self._index.names(path))
+        for key in dict.fromkeys((_key(path), *names)):
+            for text in self._texts_like(key):
+                if self.resolve(self._texts[text], rule=rule).path == path:
+                    yield self._texts[text], self._using(text)
+
+    def _packed(self, path: str) -> bytes:
+        number = self._index.number(path)
+        return NO_LINKS if number is None else self._links[number]
+
+    def _using(self, text: int) -> list[str]:
+        """The files with a link of which a text is the target."""
+        return [self._index.path(number) for number in self._sources.of(text)]
+
+    def _texts_like(self, key: str) -> list[int]:
+        return [text for text in self._alike.of(hash_of(key)) if _key(self._texts[text]) == key]
+
+    def _text_number(self, target: str) -> int:
+        number = self._text_numbers.get(target)
+        if number is None:
+            number = self._free.pop() if self._free else len(self._texts)
+            if number == len(self._texts):
+                self._texts.append(target)
+            self._texts[number] = target
+            self._text_numbers[target] = number
+            self._alike.add(hash_of(_key(target)), number)
+        return number
 
     def _forget_links(self, path: str) -> None:
-        for link in self._links.get(path, ()):
-            sources = self._sources.get(link.target_path)
-            if sources is None or path not in sources:
-                continue
-            sources[path] -= 1
-            if not sources[path]:
-                del sources[path]
-            if not sources:
-                del self._sources[link.target_path]
-                targets = self._targets[_key(link.target_path)]
-                targets.discard(link.target_path)
-                if not targets:
-                    del self._targets[_key(link.target_path)]
+        packed = self._packed(path)
+        if not packed:
+            return
+        number = self._index.number(path)
+        assert number is not None
+        self._links[number] = NO_LINKS
+        for target in filter(None, set(targets_in(packed))):
+            text = self._text_numbers[target]
+            self._sources.discard(text, number)
+            if not self._sources.has(text):
+                del self._text_numbers[target]
+                self._alike.discard(hash_of(_key(target)), text)
+                self._texts[text] = ""
+                self._free.append(text)
 
 
 def _key(target: str) -> str:
     """What every spelling of a target has in common: its last part, whatever its case and with or without ``.md``."""
-    name = normalize("NFC", target).casefold().rpartition("/")[2].strip()
+    return _stem(normalize("NFC", target).casefold())
+
+
+def _stem(folded: str) -> str:
+    name = folded.rpartition("/")[2].strip()
     while name.endswith(".md"):  # "a.md" may stand for "a.md.md"
         name = name.removesuffix(".md").strip()
     return name

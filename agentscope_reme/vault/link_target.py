@@ -7,11 +7,13 @@ order of a directory or on whether the disk tells upper from lower case.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 from unicodedata import normalize
+
+from .pairs import Pairs, hash_of
 
 LinkRule = Literal["literal", "obsidian"]
 ResolutionKind = Literal["found", "self", "unresolved", "ambiguous", "external", "outside"]
@@ -39,73 +41,125 @@ class Resolution:
 
 
 class LinkIndex:
-    """The paths of a vault, and the names their front matter adds, by everything a target can be looked up by."""
+    """The paths of a vault, and the names their front matter adds, by everything a target can be looked up by.
+
+    Each path has a *number* as long as it is there; numbers are small, and given anew. Names are found by a hash of
+    their last part and then compared, which takes a tenth of the memory of tables of lowered copies.
+    """
 
     def __init__(self, paths: Iterable[str] = (), names: Mapping[str, Iterable[str]] | None = None) -> None:
-        # Nearly every key has one path: a tuple takes a quarter of a set's memory.
-        self._exact: dict[str, tuple[str, ...]] = {}
-        self._folded: dict[str, tuple[str, ...]] = {}
-        self._base: dict[str, tuple[str, ...]] = {}
-        self._named: dict[str, tuple[str, ...]] = {}
-        self._names: dict[str, tuple[str, ...]] = {}
+        self._numbers: dict[str, int] = {}
+        self._paths: list[str | None] = []
+        self._free: list[int] = []
+        self._by_base = Pairs()  # the last part of the folded path
+        self._by_name = Pairs()  # a folded name
+        self._names: dict[int, tuple[str, ...]] = {}  # folded, of the files whose own name they are not
+        self._composed: dict[str, tuple[str, ...]] = {}  # paths that are not in NFC, by what they are in NFC
         for path in paths:
             self.add(path, (names or {}).get(path, ()))
 
     def __contains__(self, path: object) -> bool:
-        return path in self._names
+        return path in self._numbers
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._numbers)
 
-    def add(self, path: str, names: Iterable[str] = ()) -> None:
-        """Add a file, or replace the names it has; ``names`` are its aliases, title and name."""
-        self.remove(path)
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def number(self, path: str) -> int | None:
+        """The number of a path, None for one that is not there."""
+        return self._numbers.get(path)
+
+    def path(self, number: int) -> str:
+        """The path with a number."""
+        path = self._paths[number]
+        assert path is not None, "the number of a path that is gone"
+        return path
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """The folded names of a path, without those that its own name answers to."""
+        number = self._numbers.get(path)
+        return self._names.get(number, ()) if number is not None else ()
+
+    def add(self, path: str, names: Iterable[str] = ()) -> int:
+        """Add a file, or replace the names it has; ``names`` are its aliases, title and name. Returns its number."""
         exact = normalize("NFC", path)
-        self._names[path] = tuple(dict.fromkeys(folded for name in names if (folded := _fold(name.strip()))))
-        for table, key in self._places(path, exact):
-            table[key] = (*table.get(key, ()), path)
+        base = exact.casefold().rpartition("/")[2]
+        folded = dict.fromkeys(name for one in names if (name := _fold(one.strip())))
+        # Whoever looks for these has found the file by its base name before names count.
+        kept = tuple(name for name in folded if base not in (name, name + ".md"))
+        number = self._numbers.get(path)
+        if number is None:
+            number = self._free.pop() if self._free else len(self._paths)
+            if number == len(self._paths):
+                self._paths.append(path)
+            self._paths[number] = path
+            self._numbers[path] = number
+            self._by_base.add(hash_of(base), number)
+            if exact != path:
+                self._composed[exact] = (*self._composed.get(exact, ()), path)
+        elif kept != self._names.get(number, ()):
+            self._forget_names(number)
+        if kept and number not in self._names:
+            self._names[number] = kept
+            for name in kept:
+                self._by_name.add(hash_of(name), number)
+        return number
 
     def remove(self, path: str) -> None:
         """Take a file out; one that is not there is no error."""
-        if path not in self._names:
+        number = self._numbers.pop(path, None)
+        if number is None:
             return
-        for table, key in self._places(path, normalize("NFC", path)):
-            left = tuple(other for other in table.get(key, ()) if other != path)
+        exact = normalize("NFC", path)
+        self._by_base.discard(hash_of(exact.casefold().rpartition("/")[2]), number)
+        self._forget_names(number)
+        if exact != path:
+            left = tuple(other for other in self._composed[exact] if other != path)
             if left:
-                table[key] = left
+                self._composed[exact] = left
             else:
-                table.pop(key, None)
-        del self._names[path]
+                del self._composed[exact]
+        self._paths[number] = None
+        self._free.append(number)
 
-    def _places(self, path: str, exact: str) -> list[tuple[dict[str, tuple[str, ...]], str]]:
-        folded = exact.casefold()
-        own = [(self._named, name) for name in self._names[path]]
-        return [(self._exact, exact), (self._folded, folded), (self._base, folded.rpartition("/")[2]), *own]
+    def _forget_names(self, number: int) -> None:
+        for name in self._names.pop(number, ()):
+            self._by_name.discard(hash_of(name), number)
 
     def literal(self, target: str) -> list[str]:
         """Paths that are this target."""
-        if target in self._names:
+        if target in self._numbers:
             return [target]
-        return sorted(self._exact.get(normalize("NFC", target), ()))
+        exact = normalize("NFC", target)
+        return sorted((*((exact,) if exact in self._numbers else ()), *self._composed.get(exact, ())))
 
     def obsidian(self, target: str) -> list[str]:
         """Paths that answer to this target by the first step of the rule that any path answers to."""
         exact = normalize("NFC", target)
         folded = exact.casefold()
         for spelling in (exact, exact + ".md"):
-            if spelling in self._exact:
-                return self.literal(spelling)
-        for spelling in (folded, folded + ".md"):
-            if spelling in self._folded:
-                return sorted(self._folded[spelling])
+            if found := self.literal(spelling):
+                return found
         base = folded.rpartition("/")[2]
-        near = sorted({*self._base.get(base, ()), *self._base.get(base + ".md", ())})
+        near = sorted({*self._of_base(base), *self._of_base(base + ".md")})
+        same = {path: _fold(path) for path in near}
+        for spelling in (folded, folded + ".md"):
+            if whole := [path for path in near if same[path] == spelling]:
+                return whole
         same_case = [path for path in near if ("/" + normalize("NFC", path)).endswith(_ends(exact))]
         return (
             same_case
-            or [path for path in near if ("/" + _fold(path)).endswith(_ends(folded))]
-            or sorted(self._named.get(folded, ()))
+            or [path for path in near if ("/" + same[path]).endswith(_ends(folded))]
+            or sorted(self.path(one) for one in self._by_name.of(hash_of(folded)) if folded in self._names[one])
         )
+
+    def _of_base(self, base: str) -> Iterator[str]:
+        for number in self._by_base.of(hash_of(base)):
+            path = self.path(number)
+            if _fold(path).rpartition("/")[2] == base:
+                yield path
 
 
 def resolve(

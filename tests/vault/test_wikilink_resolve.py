@@ -1,8 +1,13 @@
 """What a target stands for, by the literal rule and by Obsidian's."""
 
+from contextlib import nullcontext
 from itertools import permutations
+from unicodedata import normalize
+from unittest import mock
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentscope_reme.vault.wikilink import LinkIndex, Resolution, is_attachment, resolve, respell
 
@@ -151,3 +156,58 @@ def test_a_renamed_target_keeps_its_style(target: str, old: str, new: str, expec
     after = [path for path in paths if path != old] + [new]
     if expected != target:
         assert resolve(expected, after, "obsidian").path == new
+
+
+SPELLINGS = [
+    "a.md", "A.md", "x/a.md", "X/A.md", "a.md.md", "b", "b.md", "x/b", "e\u0301.md", "\u00e9.md", "x/\u00c9.md", "a",
+    "x/a", "B", "E\u0301", "ss.md", "\u00df", ".md", "",
+]  # fmt: skip
+
+
+def plain_answer(target: str, files: dict[str, tuple[str, ...]]) -> list[str]:
+    """The rule, read from the top over all files."""
+
+    def fold(text: str) -> str:
+        return normalize("NFC", text).casefold()
+
+    exact, folded = normalize("NFC", target), fold(target)
+    base = folded.rpartition("/")[2]
+    near = sorted(path for path in files if fold(path).rpartition("/")[2] in (base, base + ".md"))
+    steps = [
+        *([path for path in files if path == one] for one in (exact, exact + ".md")),
+        *([path for path in files if normalize("NFC", path) == one] for one in (exact, exact + ".md")),
+        *([path for path in files if fold(path) == one] for one in (folded, folded + ".md")),
+        [path for path in near if f"/{normalize('NFC', path)}".endswith((f"/{exact}", f"/{exact}.md"))],
+        [path for path in near if f"/{fold(path)}".endswith((f"/{folded}", f"/{folded}.md"))],
+        [path for path, names in files.items() if folded in {fold(name.strip()) for name in names}],
+    ]
+    order = [0, 2, 1, 3, 4, 5, 6, 7, 8]  # a spelling as it is, in any composition, then with the suffix
+    return sorted(next((steps[at] for at in order if steps[at]), []))
+
+
+@pytest.mark.parametrize("hashes", ["as they are", "all the same"])
+@given(
+    changes=st.lists(
+        st.tuples(st.sampled_from(SPELLINGS), st.none() | st.lists(st.sampled_from([*SPELLINGS, " B "]), max_size=2)),
+        max_size=12,
+    )
+)
+def test_after_any_changes_every_spelling_is_answered_by_the_rule(hashes, changes):
+    constant = mock.patch("agentscope_reme.vault.link_target.hash_of", return_value=7)
+    with constant if hashes == "all the same" else nullcontext():
+        index, files = LinkIndex(), {}
+        for path, names in changes:
+            if names is None:
+                index.remove(path)
+                files.pop(path, None)
+            else:
+                index.add(path, names)
+                files[path] = tuple(names)
+        assert len(index) == len(files)
+        for target in (spelling for spelling in SPELLINGS if spelling):
+            assert index.obsidian(target) == plain_answer(target, files)
+            if target in files:
+                assert index.literal(target) == [target]
+            else:
+                same = [path for path in files if normalize("NFC", path) == normalize("NFC", target)]
+                assert index.literal(target) == sorted(same)

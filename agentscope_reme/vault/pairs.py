@@ -1,0 +1,71 @@
+"""A table from keys to numbers in eight bytes an entry, for look-ups whose answers are checked by the caller."""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from zlib import crc32
+
+_FEW = 64  # new entries that are put to their places one by one; more are sorted in
+
+
+def hash_of(text: str) -> int:
+    """A key for a text: 32 bits. Different texts may have the same."""
+    return crc32(text.encode("utf-8", "surrogatepass"))
+
+
+class Pairs:
+    """Distinct pairs of a key and a number, both below 2^32. Not thread-safe.
+
+    A dictionary of strings takes fifteen times as much. Entries are kept sorted, new ones wait until somebody asks.
+    """
+
+    def __init__(self) -> None:
+        self._sorted = array("Q")
+        self._new: list[int] = []
+
+    def __len__(self) -> int:
+        self._settle()
+        return len(self._sorted)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """All pairs, ascending."""
+        self._settle()
+        for pair in self._sorted:
+            yield pair >> 32, pair & 0xFFFFFFFF
+
+    def add(self, key: int, number: int) -> None:
+        """Put a pair in, if it is not there."""
+        self._new.append(key << 32 | number)
+
+    def discard(self, key: int, number: int) -> None:
+        """Take a pair out, if it is there."""
+        self._settle()
+        pair = key << 32 | number
+        at = bisect_left(self._sorted, pair)
+        if at < len(self._sorted) and self._sorted[at] == pair:
+            del self._sorted[at]
+
+    def has(self, key: int) -> bool:
+        """Whether a key has a number."""
+        self._settle()
+        at = bisect_left(self._sorted, key << 32)
+        return at < len(self._sorted) and self._sorted[at] >> 32 == key
+
+    def of(self, key: int) -> list[int]:
+        """The numbers of a key, ascending."""
+        self._settle()
+        begin = bisect_left(self._sorted, key << 32)
+        end = bisect_left(self._sorted, (key + 1) << 32, begin)
+        return [pair & 0xFFFFFFFF for pair in self._sorted[begin:end]]
+
+    def _settle(self) -> None:
+        if not self._new:
+            return
+        if len(self._new) > _FEW:
+            self._sorted = array("Q", sorted({*self._sorted, *self._new}))
+        else:
+            for pair in self._new:
+                at = bisect_left(self._sorted, pair)
+                if at == len(self._sorted) or self._sorted[at] != pair:
+                    self._sorted.insert(at, pair)
+        self._new = []
