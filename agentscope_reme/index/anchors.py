@@ -14,6 +14,7 @@ import numpy as np
 from .columns import grown
 from .keyword import KeywordIndex, top
 from .keyword_columns import Ints, distinct
+from .numbered import Numbered
 
 if TYPE_CHECKING:
     from ..models import FileLink
@@ -80,12 +81,18 @@ class Anchors:
         # By number of a target's text, the number of the path it leads to, as far as that has been asked.
         self._leads = np.full(64, _UNKNOWN, np.int32)
 
-    def put(self, path: str, anchors: Sequence[Anchor]) -> None:
-        """Set the links of a file."""
-        self.remove(path)
-        if anchors:
-            added = self.index.add([anchor.terms for anchor in anchors])
-            self._set(path, added, [anchor.target for anchor in anchors])
+    def add(self, paths: Sequence[str], counts: Ints, targets: Sequence[str], around: Numbered) -> None:
+        """Add the links of files that have none: so many of each, what they lead to, and the words around them."""
+        added = self.index.add_numbered(around)
+        self._source, self._target = grown(self._source, added.stop), grown(self._target, added.stop)
+        self._target[added.start : added.stop] = [self._targets.of(target) for target in targets]
+        self._leads = grown(self._leads, len(self._targets.names), _UNKNOWN)
+        begin = added.start
+        for path, count in zip(paths, counts.tolist(), strict=True):
+            if count:
+                self._slots[path] = range(begin, begin + count)
+                self._source[begin : begin + count] = self._paths.of(path)
+                begin += count
 
     def rename(self, path: str, new_path: str) -> None:
         """Say that a file's links stand in another."""

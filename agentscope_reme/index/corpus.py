@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 
 from .anchors import Anchor, Anchors
+from .batch import PLAIN, Batch, collect
 from .columns import grown
-from .entries import BLUR, REACH, UNIT_FIELDS, FileEntry, UnitEntry
+from .entries import REACH, UNIT_FIELDS, FileEntry, UnitEntry, blur
 from .keyword import NARROW, KeywordIndex
 from .keyword_columns import Ints, distinct
 from .narrow import Narrow
 from .stretches import STRETCH, Stretches
+
+_MUTE = frozenset[int]()
 
 
 class Corpus:
@@ -84,28 +87,67 @@ class Corpus:
 
     def put(self, entry: FileEntry, units: Sequence[UnitEntry]) -> None:
         """Add a file, or replace what is known of it."""
-        self.revision += 1
-        old = self.files.get(entry.path)
-        known = _names(old) if old is not None else ()
-        self._remove(entry.path)
-        if known != _names(entry):
-            self._note_names(known + _names(entry))
-        entry.id = len(self.by_id)
-        self.by_id.append(entry)
-        self.files[entry.path] = entry
-        if entry.fault:
-            self.faulty.add(entry.path)
-        if entry.tells:
-            self.telling.add(entry.path)
-        entry.slots = np.zeros(0, np.int32)
-        entry.voices = frozenset()
-        entry.sections = ()
-        entry.label_slot = self.labels.add([entry.labels])[0]
-        self._label_file = grown(self._label_file, entry.label_slot + 1)
-        self._label_file[entry.label_slot] = entry.id
-        self.anchors.put(entry.path, entry.anchors)
-        entry.labels = entry.anchors = ()
-        self._append(entry, units)
+        self.put_batch(collect([(entry, units)]))
+
+    def put_batch(self, batch: Batch) -> None:
+        """Add files, or replace what is known of them; the index is the same as if each had come by itself."""
+        entries, counts = batch.entries, batch.units
+        for number, entry in enumerate(entries, len(self.by_id)):
+            self.revision += 1
+            old = self.files.get(entry.path)
+            known = _names(old) if old is not None else ()
+            self._remove(entry.path)
+            if known != _names(entry):
+                self._note_names(known + _names(entry))
+            entry.id = number
+            self.files[entry.path] = entry
+            if entry.fault:
+                self.faulty.add(entry.path)
+            if entry.tells:
+                self.telling.add(entry.path)
+        first = len(self.by_id)
+        self.by_id.extend(entries)
+        labels = self.labels.add_numbered(batch.labels)
+        self._label_file = grown(self._label_file, labels.stop)
+        self._label_file[labels.start : labels.stop] = np.arange(first, first + len(entries))
+        self.anchors.add([entry.path for entry in entries], batch.links, batch.targets, batch.anchors)
+        added = self.units.add_numbered(batch.terms)
+        for name in self._table:
+            self._table[name] = grown(self._table[name], added.stop)
+        table = {name: column[added.start : added.stop] for name, column in self._table.items()}
+        for name in (*PLAIN, "section"):
+            table[name][:] = batch.columns[name]
+        voices = [*map(self.speaker_id, batch.speakers), -1]
+        table["speaker"][:] = np.array(voices)[batch.columns["speaker"]]
+        table["file"][:] = np.repeat(np.arange(first, first + len(entries)), counts)
+        ends = np.cumsum(counts)
+        table["number"][:] = np.arange(len(added)) - np.repeat(ends - counts, counts)
+        slots = np.arange(added.start, added.stop, dtype=np.int32)
+        begins = self.places + np.cumsum(counts + REACH) - counts - REACH
+        for number, (entry, end, count, begin) in enumerate(
+            zip(entries, ends.tolist(), counts.tolist(), begins.tolist(), strict=True)
+        ):
+            entry.label_slot = labels.start + number
+            entry.slots, entry.start = slots[end - count : end], begin
+            entry.voices = frozenset(table["speaker"][end - count : end].tolist()) - {-1} if batch.speakers else _MUTE
+            self.speaking.update(entry.voices)
+        self._place(table, slots, np.repeat(begins, counts) + table["number"], counts)
+
+    def _place(self, table: dict[str, Ints], slots: Ints, places: Ints, counts: Ints) -> None:
+        """Put the units of new files, file after file, behind all others; ``table`` is their rows."""
+        before = self.places
+        self.places += int(counts.sum()) + REACH * len(counts)
+        self._slot_at = grown(self._slot_at, self.places + REACH, -1)
+        self._blurred = grown(self._blurred, self.places + REACH)
+        self._slot_at[places] = slots
+        table["place"][:] = places
+        lengths, near = self.units.lengths[slots], places - before + REACH
+        row = np.zeros(self.places - before + 2 * REACH, np.int64)
+        row[near] = lengths
+        self._blurred[places] = blurred = blur(row)[near]
+        self.blurred_total += int(blurred.sum())
+        file = len(self.by_id) - len(counts)
+        table["stretch"][:] = self.stretches.add_files(file, counts, places, lengths, blurred, table["flags"])
 
     def extend(self, path: str, units: Sequence[UnitEntry]) -> None:
         """Add units at the end of a file that is known; the caller updates the entry's other fields."""
@@ -356,12 +398,3 @@ class Corpus:
 def _names(entry: FileEntry) -> tuple[str, ...]:
     """What a link may call a file."""
     return (entry.path, entry.title, *entry.aliases)
-
-
-def blur(values: Ints) -> Ints:
-    """Each value with its neighbours' shares, in twentieths. The first and last ``REACH`` values must be 0."""
-    out = values * BLUR[0]
-    for distance in range(1, REACH + 1):
-        out[distance:] += values[:-distance] * BLUR[distance]
-        out[:-distance] += values[distance:] * BLUR[distance]
-    return out

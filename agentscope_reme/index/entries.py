@@ -106,3 +106,12 @@ class FileEntry:
     def headings(self, section: int) -> tuple[str, ...]:
         """A heading path of the file by its number."""
         return self.sections[section] if 0 <= section < len(self.sections) else ()
+
+
+def blur(values: Ints) -> Ints:
+    """Each value with its neighbours' shares, in twentieths. The first and last ``REACH`` values must be 0."""
+    out = values * BLUR[0]
+    for distance in range(1, REACH + 1):
+        out[distance:] += values[:-distance] * BLUR[distance]
+        out[:-distance] += values[distance:] * BLUR[distance]
+    return out

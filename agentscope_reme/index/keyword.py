@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .keyword_columns import (
-    LIMIT,
     Ints,
     RawBM25,
     build_columns,
@@ -22,6 +21,7 @@ from .keyword_columns import (
     without_unused,
 )
 from .narrow import Narrow, Postings
+from .numbered import Numbered, numbered
 from .vocabulary import Vocabulary
 
 # Recent texts are looked up term by term in Python objects; beyond this many tokens a merge is cheaper.
@@ -105,16 +105,19 @@ class KeywordIndex:
 
     def add(self, texts: Sequence[Sequence[str]]) -> range:
         """Add texts; returns their slots, in order. Occurrences beyond 65 535 of one text are left out."""
-        first = self.slots
-        self._reserve(first + len(texts))
-        ids, terms = self._ids, self._terms
-        for slot, text in enumerate(texts, first):
-            text = text[:LIMIT]
-            ids.extend(terms.numbers(text))
-            self._lengths[slot] = len(text)
-            self.total += len(text)
-        self.slots += len(texts)
-        self.count += len(texts)
+        return self.add_numbered(numbered(texts))
+
+    def add_numbered(self, texts: Numbered) -> range:
+        """Add texts whose terms are numbered; returns their slots, in order."""
+        first, added = self.slots, len(texts.lengths)
+        self._reserve(first + added)
+        if len(texts.ids):
+            numbers = np.array(self._terms.numbers(texts.terms), np.int32)
+            self._ids.frombytes(numbers[texts.ids].tobytes())
+        self.slots += added
+        self.count += added
+        self.total += len(texts.ids)
+        self._lengths[first : self.slots] = texts.lengths
         self._alive[first : self.slots] = True
         return range(first, self.slots)
 

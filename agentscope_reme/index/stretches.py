@@ -68,12 +68,21 @@ class Stretches:
         Returns the stretch of each unit.
         """
         self.__init__()  # type: ignore[misc]
+        return self.add_files(0, counts, places, lengths, blurred, flags)
+
+    def add_files(self, file: int, counts: Ints, places: Ints, lengths: Ints, blurred: Ints, flags: Ints) -> Ints:
+        """Add files of ``counts`` units with ids from ``file`` on; the arrays run over their units, file after file.
+
+        Returns the stretch of each unit.
+        """
+        first = self.count
         per_file = -(-counts // STRETCH)
-        file = np.repeat(np.arange(len(counts)), per_file)
-        number = np.arange(len(file)) - np.repeat(np.cumsum(per_file) - per_file, per_file)
+        files = np.repeat(np.arange(file, file + len(counts)), per_file)
+        number = np.arange(len(files)) - np.repeat(np.cumsum(per_file) - per_file, per_file)
         begins = np.repeat(np.cumsum(counts) - counts, per_file) + number * STRETCH
-        self._set(np.arange(len(file)), file, begins, places[begins], lengths, blurred, flags)
-        return np.repeat(np.arange(len(file), dtype=np.int32), self.column("size"))
+        ids = np.arange(first, first + len(files), dtype=np.int32)
+        self._set(ids, files, begins, places[begins], lengths, blurred, flags)
+        return np.repeat(ids, self.column("size")[first:])
 
     def _set_one(self, at: int, file: int, place: int, lengths: Ints, blurred: Ints, flags: Ints) -> None:
         """A file of one stretch, as most are."""

@@ -17,6 +17,7 @@ from .keyword_columns import Ints
 _MOST_KNOWN = 30_000
 _NEWLINE = 0x0A
 _STEP = 8_192
+_MANY = 64  # terms that are looked up together rather than one by one
 
 
 class Vocabulary:
@@ -59,10 +60,36 @@ class Vocabulary:
         """The numbers of terms; those that are not there are added."""
         found = list(map(self._known.get, terms))
         if None in found:
+            unknown = [term for term, number in zip(terms, found, strict=True) if number is None]
+            if len(unknown) >= _MANY:
+                self._know(unknown)
+                return list(map(self._known.__getitem__, terms))
             for at, number in enumerate(found):
                 if number is None:
                     found[at] = self._number(terms[at])
         return found  # type: ignore[return-value]
+
+    def _know(self, terms: list[str]) -> None:
+        """Look many terms up at once, in settled ones; add those that are not there."""
+        data = [term.encode("utf-8", "surrogatepass") for term in terms]
+        wanted = np.fromiter(map(crc32, data), np.uint32, len(data))
+        hashes = np.frombuffer(self._hashes, np.uint32)
+        numbers = np.full(len(data), -1, np.int32)
+        if len(hashes):
+            order = np.argsort(wanted)  # neighbours lie near each other
+            places = np.minimum(np.searchsorted(hashes, wanted[order]), len(hashes) - 1)
+            alike = hashes[places] == wanted[order]
+            numbers[order[alike]] = self._by_hash[places[alike]]
+        begins, ends = self._begins[numbers].tolist(), (self._begins[numbers + 1] - 1).tolist()
+        packed, known, new, settled = self._packed, self._known, self._new, len(self._by_hash)
+        for term, encoded, number, begin, end in zip(terms, data, numbers.tolist(), begins, ends, strict=True):
+            if number < 0:
+                if known.setdefault(term, settled + len(new)) == settled + len(new):
+                    new.append(term)
+            elif packed[begin:end] == encoded:
+                known[term] = number
+            else:
+                self._number(term)  # one of several with this hash
 
     def _number(self, term: str) -> int:
         number = self.get(term)

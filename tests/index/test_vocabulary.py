@@ -57,3 +57,16 @@ def test_terms_that_hold_a_character_are_found_settled_or_not(found, settled):
     more = vocabulary.numbers(["花猫"])
     wanted = {number for term, number in zip(found, numbers, strict=False) if "猫" in term and len(term) > 1}
     assert vocabulary.holding("猫").tolist() == sorted(wanted | set(more))
+
+
+@given(st.lists(terms, max_size=200), st.lists(terms, max_size=200), st.booleans())
+def test_many_terms_looked_up_together_get_the_numbers_they_would_get_one_by_one(settled, asked, forgotten):
+    asked += ["plumless", *map(str, range(100)), "buckeroo", "plumless"]  # two of one hash among them
+    together, one_by_one = Vocabulary(), Vocabulary()
+    for vocabulary in (together, one_by_one):
+        vocabulary.numbers([*settled, "buckeroo"])
+        vocabulary.settle()
+    if forgotten:
+        together = Vocabulary(together.packed())
+    assert together.numbers(asked) == [one_by_one.numbers([term])[0] for term in asked]
+    assert together.names() == one_by_one.names()

@@ -1,0 +1,114 @@
+"""Many files put at once make the index that they make one by one, also when another process has read them."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentscope_reme.index.anchors import Anchor
+from agentscope_reme.index.batch import collect, packed, unpacked
+from agentscope_reme.index.corpus import Corpus
+from agentscope_reme.index.entries import UNIT_FIELDS, FileEntry, UnitEntry
+from agentscope_reme.index.keyword import KeywordIndex
+from agentscope_reme.index.vocabulary import Vocabulary
+from agentscope_reme.models import FileLink
+
+WORDS = ["river", "otter", "花园", "\x00head", "x\u2028y", "\udc80", *(f"w{number}" for number in range(90))]
+words = st.lists(st.sampled_from(WORDS), max_size=8).map(tuple)
+units = st.builds(
+    lambda terms, day, speaker, headings, flags: UnitEntry(
+        terms, 1, 2, -1, -1, 0xFFFFFFFF, day, speaker, flags, headings, 1 << 60
+    ),
+    words,
+    st.integers(0, 20_000),
+    st.sampled_from(["", "Ann", "Ben"]),
+    st.sampled_from([(), ("One",), ("One", "Two")]),
+    st.integers(0, 31),
+)
+anchors = st.builds(Anchor, st.sampled_from(["a", "b.md", "c/d"]), words.filter(bool))
+front = st.dictionaries(st.sampled_from(["pinned", "k"]), st.one_of(st.booleans(), st.text(max_size=3)), max_size=2)
+PATHS = [f"{name}.md" for name in "abcdefgh"]
+
+
+@st.composite
+def files(draw, path):
+    links = (
+        (FileLink(path, "b", None, "why", "B", True, 3, "10x10"), FileLink(path, "c/d")) if draw(st.booleans()) else ()
+    )
+    entry = FileEntry(
+        path, 10, 1 << 60, 2, 3, "d" * 64, title=draw(st.sampled_from(["", "T"])), front=draw(front), links=links,
+        fault=draw(st.sampled_from(["", "broken"])), aliases=("A",), lines=4, labels=draw(words),
+        anchors=tuple(draw(st.lists(anchors, max_size=3))),
+    )  # fmt: skip
+    # A file of many units is divided into stretches.
+    return entry, draw(st.lists(units, max_size=4)) * draw(st.sampled_from([1, 1, 1, 1, 20]))
+
+
+@st.composite
+def histories(draw):
+    """Lists of files, no path twice in one."""
+    out = []
+    for _ in range(draw(st.integers(1, 4))):
+        paths = draw(st.lists(st.sampled_from(PATHS), unique=True, max_size=5))
+        out.append([draw(files(path)) for path in paths])
+    return out
+
+
+def copy(read):
+    """The same files; putting an entry changes it."""
+    return [(FileEntry(**{name: getattr(entry, name) for name in FileEntry.__slots__}), found) for entry, found in read]
+
+
+def told(corpus: Corpus) -> dict[str, object]:
+    """Everything a corpus holds, its numbers included."""
+    state = {name: corpus.column(name).tolist() for name in UNIT_FIELDS}
+    state |= {name: corpus.stretches.column(name).tolist() for name in ("file", "place", "size", "length", "shortest")}
+    state |= {name: getattr(corpus, name) for name in ("revision", "renames", "speakers", "speaking", "places")}
+    state |= {name: sorted(getattr(corpus, name)) for name in ("telling", "faulty")}
+    state["arrays"] = [corpus.slot_at.tolist(), corpus.blurred_lengths.tolist(), corpus.blurred_total]
+    state["files"] = [
+        (entry.path, entry.id, entry.start, entry.slots.tolist(), entry.label_slot, entry.voices, entry.sections)
+        for entry in corpus.files.values()
+    ]
+    state["fields"] = [
+        (entry.front, entry.links, entry.title, entry.aliases, entry.mtime, entry.lines, entry.is_preferred)
+        for entry in corpus.files.values()
+    ]
+    state["links"] = [corpus.anchors.links_of(path) for path in corpus.files]
+    return state
+
+
+def stored(corpus: Corpus) -> dict[str, list[int]]:
+    return {name: np.asarray(values).tolist() for name, values in corpus.dump()[1].items()}
+
+
+@given(histories(), st.sets(st.sampled_from(PATHS), max_size=2))
+def test_a_batch_is_put_as_its_files_are_one_by_one(history, removed):
+    one, many, piped = Corpus(), Corpus(), Corpus()
+    for read in history:
+        for entry, found in copy(read):
+            one.put(entry, found)
+        many.put_batch(collect(copy(read)))
+        piped.put_batch(unpacked(packed(collect(copy(read)))))
+    assert told(one) == told(many) == told(piped)
+    for path in removed:
+        assert one.remove(path) == many.remove(path) == piped.remove(path)
+    assert stored(one) == stored(many) == stored(piped)
+    assert told(one) == told(many) == told(piped)
+
+
+@given(histories(), st.sets(st.sampled_from(PATHS)))
+def test_a_batch_without_some_files_is_the_batch_of_the_others(history, left_out):
+    some, others = Corpus(), Corpus()
+    for read in history:
+        some.put_batch(collect(copy(read)).without(frozenset(left_out)))
+        others.put_batch(collect(copy([one for one in read if one[0].path not in left_out])))
+    assert told(some) == told(others)
+    assert stored(some) == stored(others), "no term of what was left out is known either"
+
+
+def test_a_term_is_looked_up_once_for_all_texts_of_a_batch(monkeypatch):
+    asked: list[str] = []
+    real = Vocabulary.numbers
+    monkeypatch.setattr(Vocabulary, "numbers", lambda self, terms: asked.extend(terms) or real(self, terms))
+    KeywordIndex().add([["otter", "river"], ["river", "river"], ["otter"]] * 100)
+    assert asked == ["otter", "river"]
