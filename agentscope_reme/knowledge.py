@@ -244,8 +244,8 @@ class Knowledge:
             topic_diversity_days: Topics of that many days before are not repeated.
             hint: What to look for, in your words.
 
-        Needs a chat model: without one it fails, with a sentence, and changes nothing. ``metadata["run_id"]`` is what
-        :meth:`undo_run` takes back.
+        Needs a chat model: without one it fails, with a sentence, and only completes what an earlier run left.
+        ``metadata["run_id"]`` is what :meth:`undo_run` takes back.
         """
         pipeline = await loaded("pipelines.auto_dream")
         response: Response = await pipeline.auto_dream(

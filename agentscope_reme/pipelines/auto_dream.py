@@ -30,7 +30,7 @@ from .dream_units import Topic, Unit, still_there
 from .dream_writing import candidate_of, free_path, with_step, write_steps
 from .evidence import language_of
 from .fence import fenced
-from .topics import Planning, choose_topics, past_topics, read_interests, write_interests
+from .topics import Planning, choose_topics, past_topics, read_interests, topic_of_unit, write_interests
 
 if TYPE_CHECKING:
     from ..index import Index
@@ -47,11 +47,16 @@ CHANGED_NODES = 4
 NOTE_CHARS = 3_000
 """Most characters of a digest note that the model is shown."""
 
+TRIES = 3
+"""Runs in which a model makes no plan of a unit before it becomes a note of its own without one."""
+
 MOST_WAITING = 30
 """Units that wait from which on no more notes are read, so that what waits cannot grow without bound."""
 
 LOCK_SECONDS = 30.0
 """How long a run waits for another one to end."""
+
+_NO_MODEL = "auto_dream needs a chat model, and none is configured"
 
 Language = Literal["auto", "en", "zh"]
 
@@ -75,7 +80,8 @@ async def auto_dream(
     Args:
         vault: The files.
         index: Finds the digest notes that a unit may belong to.
-        planner: Asks the model. Without one nothing is changed and the response says so.
+        planner: Asks the model. Without one the response says so; what needs none is done: a run that was interrupted
+            is completed, and units that wait give the day's topics, chosen by rules.
         date: The day the run is for (``YYYY-MM-DD``). Without one it is today, and what earlier days still hold that no
             run has read is read as well.
         scan_days: How many days up to it are looked at first.
@@ -94,16 +100,19 @@ async def auto_dream(
         day = day_of(vault, date)
     except ReMeError as error:
         return Response(False, f"{error}; nothing was changed", {"date": date, "errors": [str(error)]})
-    if planner is None:
-        why = "auto_dream needs a chat model, and none is configured; nothing was changed"
-        return Response(False, why, {"date": day, "errors": [why]})
     report = DreamReport(date=day, scan_days=max(1, scan_days))
+    if planner is None and not await asyncio.to_thread(_has_work, vault):
+        why = f"{_NO_MODEL}; nothing was changed"
+        return Response(False, why, {"date": day, "errors": [why]})
     if not vault.root.is_dir():
         return report.response(logged=False)
     run = _Run(vault, index, planner, report, language, hint)
+    wanted = max(0, topic_count), max(0, topic_diversity_days)
     try:
         async with run_lock(vault.storage, NAME, wait=lock_wait):
-            return await run.dream(not date, max(0, max_units), max(0, topic_count), max(0, topic_diversity_days))
+            if planner is None:
+                return await run.without_model(*wanted)
+            return await run.dream(planner, not date, max(0, max_units), *wanted)
     except StateError as error:
         report.errors.append(str(error))
         return report.response(logged=False)
@@ -117,20 +126,50 @@ class _Run:
     """One run, under its lock."""
 
     def __init__(
-        self, vault: "Vault", index: "Index", planner: Planning, report: DreamReport, language: Language, hint: str
+        self,
+        vault: "Vault",
+        index: "Index",
+        planner: Planning | None,
+        report: DreamReport,
+        language: Language,
+        hint: str,
     ) -> None:
         self.vault, self.index, self.planner, self.report = vault, index, planner, report
         self.language, self.hint = language, hint
         self.texts: dict[str, str] = {}  # digest notes as they will be, by path
 
-    async def dream(self, all_days: bool, max_units: int, topic_count: int, diversity: int) -> Response:
-        """Complete what an interrupted run left, then read, decide, write."""
+    async def without_model(self, topic_count: int, diversity: int) -> Response:
+        """Complete what an interrupted run left, and choose topics among the units that wait."""
+        report = self.report
+        state = await self._completed()
+        waiting = await asyncio.to_thread(self._still_waiting, state.waiting)
+        topics = await self._choose([topic_of_unit(unit) for unit in waiting], topic_count, diversity)
+        report.errors.append(_NO_MODEL)
+        report.waiting = waiting
+        if not topics:
+            return report.response(logged=False)
+        report.topics = topics
+        plan = Plan(report.run_id, report.date, topics=topics, topic_count=topic_count, log=report.log_lines())
+        plan.partial, plan.waiting, plan.stuck = state.partial, waiting, state.stuck
+        await finish(self._write, state, plan)
+        return report.response(logged=True)
+
+    async def _completed(self) -> DreamState:
+        """The state, after what an interrupted run left was written; this run gets its id."""
         report = self.report
         state = await asyncio.to_thread(read_state, self.vault)
         if state.plan is not None:
             report.resumed = state.plan.run_id
             await finish(self._write, state, state.plan)
         report.run_id = self.vault.log.new_id()
+        return state
+
+    async def dream(
+        self, planner: Planning, all_days: bool, max_units: int, topic_count: int, diversity: int
+    ) -> Response:
+        """Complete what an interrupted run left, then read, decide, write."""
+        report = self.report
+        state = await self._completed()
         try:
             await finish(daily_reindex, self.vault, report.date)
         except ReMeError as error:
@@ -141,22 +180,25 @@ class _Run:
         plan = Plan(report.run_id, report.date, topic_count=topic_count)
         waiting = await asyncio.to_thread(self._still_waiting, state.waiting)
         reading = await read_notes(
-            self.planner,
+            planner,
             found.changed,
             state.partial,
             most=MAX_PIECES if len(waiting) < MOST_WAITING else 0,
             hint=self.hint,
             language=self.language,
+            last=state.stuck,
         )
+        plan.stuck = reading.stuck
         plan.notes, plan.partial = {**found.moved, **reading.notes}, reading.partial
         report.units, report.read, report.left = reading.units, reading.read, reading.left
         report.warnings += reading.warnings
         report.errors += reading.errors
         todo = list({unit.id: unit for unit in [*waiting, *reading.units]}.values())
         plan.waiting = todo[max_units:]
-        plan.steps, failed = await self._integrate(todo[:max_units])
-        plan.waiting = [*failed, *plan.waiting]
-        plan.topics = await self._choose(reading.topics, topic_count, diversity)
+        plan.steps, failed = await self._integrate(planner, todo[:max_units])
+        plan.waiting = [*plan.waiting, *failed]  # behind the others, which they must not keep from their turn
+        topics = reading.topics or ([topic_of_unit(unit) for unit in waiting] if reading.errors else [])
+        plan.topics = await self._choose(topics, topic_count, diversity)
         return await self._conclude(state, plan, found)
 
     async def _conclude(self, state: DreamState, plan: Plan, found: Scan) -> Response:
@@ -168,10 +210,8 @@ class _Run:
                 state.notes.pop(path, None)
         if not (plan.steps or plan.topics):
             # What was read and holds nothing needs no log, only to be known.
-            state.notes |= plan.notes
-            state.partial = plan.partial
-            changed = state.waiting != plan.waiting
-            state.waiting = plan.waiting
+            changed = (state.waiting, state.stuck) != (plan.waiting, plan.stuck)
+            state.follow(plan)
             if plan.notes or plan.partial or found.gone or changed:
                 await finish(state.save, self.vault)
             return report.response(logged=False)
@@ -196,31 +236,31 @@ class _Run:
         lines = [*plan.log, *(f"- failed: {error}" for error in errors)]
         lines += [f"- waits, as what it was about is gone: {step.path}" for step in written.waiting]
         write_log(vault.storage, plan.run_id, full_log(plan.run_id, plan.day, lines, entries))
-        state.notes |= plan.notes
-        state.partial = plan.partial
         back = [step.unit for step in written.waiting]
-        state.waiting = [*back, *plan.waiting]
+        state.follow(plan, back)
         report.waiting = [*back, *report.waiting]
-        state.plan = None
         state.save(vault)
 
     # --- integrate ------------------------------------------------------------------------------------------------
 
-    async def _integrate(self, units: Sequence[Unit]) -> tuple[list[Step], list[Unit]]:
+    async def _integrate(self, planner: Planning, units: Sequence[Unit]) -> tuple[list[Step], list[Unit]]:
         """A step for each unit, the oldest first; the units for which the model gave no decision."""
         steps: list[Step] = []
         failed: list[Unit] = []
         for unit in sorted(units, key=lambda unit: min((one.date for one in unit.evidence), default="")):
             try:
-                step = await self._decide(unit)
+                step = await self._decide(planner, unit)
             except PlanError as error:
-                failed.append(unit)
-                self.report.errors.append(f"no decision on {unit.name!r}, which waits: {error}")
-                continue
+                tried = replace(unit, tries=unit.tries + (error.reason in ("malformed", "too_long")))
+                if tried.tries < TRIES:
+                    failed.append(tried)
+                    self.report.errors.append(f"no decision on {unit.name!r}, which waits: {error}")
+                    continue
+                step = Step("create", unit, reason=f"the model gave no usable decision in {TRIES} runs")
             steps.append(await asyncio.to_thread(self._foresee, step))
         return steps, failed
 
-    async def _decide(self, unit: Unit) -> Step:
+    async def _decide(self, planner: Planning, unit: Unit) -> Step:
         hits = await self.index.node_search(f"{unit.name} {' '.join(unit.statement.split())}", NODES)
         candidates = await asyncio.to_thread(self._candidates, unit, hits)
         step = await asyncio.to_thread(known_already, unit, candidates)
@@ -228,7 +268,7 @@ class _Run:
             return step
         user = await asyncio.to_thread(_request, unit, candidates)
         system = load_prompt("dream_integrate", unit.language)
-        decision = await self.planner.plan(Decision, system=system, user=user, language=unit.language)
+        decision = await planner.plan(Decision, system=system, user=user, language=unit.language)
         return await asyncio.to_thread(settle, unit, decision, candidates)
 
     def _candidates(self, unit: Unit, hits: Sequence[NodeHit]) -> list[Candidate]:
@@ -295,6 +335,12 @@ class _Run:
         return sorted(
             {f"{link.source_path} cites {link.target_path}" for link in links if link.source_path.startswith("digest/")}
         )
+
+
+def _has_work(vault: "Vault") -> bool:
+    """Whether an earlier run left something that can be done without a model."""
+    state = read_state(vault) if vault.root.is_dir() else DreamState()
+    return state.plan is not None or bool(state.waiting)
 
 
 def _request(unit: Unit, candidates: Sequence[Candidate]) -> str:

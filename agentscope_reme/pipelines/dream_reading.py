@@ -1,7 +1,7 @@
 """Reading daily notes with a model: which of them, in which requests, and what of them counts as read afterwards."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..prompts import load_prompt
@@ -21,7 +21,10 @@ MAX_SPLITS = 6
 
 @dataclass(slots=True)
 class Reading:
-    """What was found. ``notes`` and ``partial`` are what counts as read; ``left`` waits for the next run."""
+    """What was found. ``notes`` and ``partial`` are what counts as read; ``left`` waits for the next run.
+
+    ``stuck`` of these are notes that the model failed on.
+    """
 
     units: list[Unit] = field(default_factory=list)
     topics: list[Topic] = field(default_factory=list)
@@ -29,27 +32,38 @@ class Reading:
     partial: dict[str, tuple[str, int]] = field(default_factory=dict)
     read: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    stuck: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
 
 async def read_notes(
-    planner: Planning, changed: Sequence[Source], partial: Partial, *, most: int, hint: str, language: str
+    planner: Planning,
+    changed: Sequence[Source],
+    partial: Partial,
+    *,
+    most: int,
+    hint: str,
+    language: str,
+    last: Collection[str] = (),
 ) -> Reading:
     """Ask what the changed notes hold, in at most ``most`` requests and some more for those that had to be divided.
+
+    The notes ``last`` are read after the others: what the model failed on before keeps nothing from being read.
 
     A request that is too long for the model, or that it makes no plan of, is divided: one note cannot keep others from
     being read. What the model fails on is not read, and its later lines wait for the earlier ones.
     """
     reading = Reading(notes={source.path: source.version for source in changed if not source.lines})
-    sources = [source for source in changed if source.lines]
+    sources = sorted((source for source in changed if source.lines), key=lambda source: source.path in last)
     version_of = {source.path: source.version for source in sources}
     known = {path: seen for path, seen in partial.items() if version_of.get(path) == seen[0]}
     batches = await asyncio.to_thread(requests, sources, {path: last for path, (_, last) in known.items()})
     todo, splits = batches[:most], 0
-    stuck: set[str] = set()
+    stuck = dict.fromkeys(path for path in version_of if path in last)
+    failed: set[str] = set()
     while todo:
-        pieces = [piece for piece in todo.pop(0) if piece.source.path not in stuck]
+        pieces = [piece for piece in todo.pop(0) if piece.source.path not in failed]
         if not pieces:
             continue
         tongue, user = await asyncio.to_thread(_request, pieces, hint, language)
@@ -63,7 +77,8 @@ async def read_notes(
                 todo[:0] = parts
                 continue
             paths = list(dict.fromkeys(piece.source.path for piece in pieces))
-            stuck.update(paths)
+            failed.update(paths)
+            stuck |= dict.fromkeys(paths)
             told = f"nothing was taken from {', '.join(paths)}, which the next run reads again: {error}"
             reading.errors.append(told)
             continue
@@ -71,6 +86,7 @@ async def read_notes(
     reading.read = [path for path in version_of if path in reading.notes or path in reading.partial]
     reading.left = [path for path in version_of if path not in reading.notes]
     reading.partial = {path: seen for path, seen in {**known, **reading.partial}.items() if path in reading.left}
+    reading.stuck = [path for path in stuck if path in failed or path not in reading.read]
     return reading
 
 

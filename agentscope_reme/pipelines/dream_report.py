@@ -145,7 +145,7 @@ def _told(step: Step) -> str:
 
 
 def _unit(unit: Unit) -> dict[str, Any]:
-    return {key: value for key, value in unit.plain().items() if key != "language"}
+    return {key: value for key, value in unit.plain().items() if key not in ("language", "tries")}
 
 
 def _step(step: Step) -> dict[str, Any]:

@@ -5,7 +5,7 @@ and read by the next run. Units beyond what a run integrates wait. A plan is on 
 written, so that after a crash the next run completes it without asking a model again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,10 @@ NAME = "auto_dream"
 
 @dataclass(slots=True)
 class Plan:
-    """What a run writes, and the state after it. ``log`` are lines of its log that only this run knows."""
+    """What a run writes, and the state after it. ``log`` are lines of its log that only this run knows.
+
+    ``stuck`` are notes that the model made no plan of.
+    """
 
     run_id: str
     day: str
@@ -32,6 +35,7 @@ class Plan:
     notes: dict[str, str] = field(default_factory=dict)
     partial: dict[str, tuple[str, int]] = field(default_factory=dict)
     waiting: list[Unit] = field(default_factory=list)
+    stuck: list[str] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
 
     def plain(self) -> dict[str, Any]:
@@ -45,18 +49,31 @@ class Plan:
             "notes": self.notes,
             "partial": self.partial,
             "waiting": [unit.plain() for unit in self.waiting],
+            "stuck": self.stuck,
             "log": self.log,
         }
 
 
 @dataclass(slots=True)
 class DreamState:
-    """``notes``: versions read, by path; ``partial``: of a long note, the version and the last line read."""
+    """``notes``: versions read, by path; ``partial``: of a long note, the version and the last line read.
+
+    ``stuck`` are notes that the last run failed on, which the next one reads after the others.
+    """
 
     notes: dict[str, str] = field(default_factory=dict)
     partial: dict[str, tuple[str, int]] = field(default_factory=dict)
     waiting: list[Unit] = field(default_factory=list)
+    stuck: list[str] = field(default_factory=list)
     plan: Plan | None = None
+
+    def follow(self, plan: Plan, back: Sequence[Unit] = ()) -> None:
+        """Be the state after a plan; the units ``back`` could not be written and wait."""
+        self.notes |= plan.notes
+        self.partial = plan.partial
+        self.waiting = [*back, *plan.waiting]
+        self.stuck = plan.stuck
+        self.plan = None
 
     def save(self, vault: "Vault") -> None:
         """Write it, durably; not when it is as it was."""
@@ -65,6 +82,8 @@ class DreamState:
             "partial": dict(sorted(self.partial.items())),
             "waiting": [unit.plain() for unit in self.waiting],
         }
+        if self.stuck:
+            plain["stuck"] = self.stuck
         if self.plan is not None:
             plain["plan"] = self.plan.plain()
         save_state(vault.storage, NAME, plain)
@@ -73,7 +92,12 @@ class DreamState:
 def read_state(vault: "Vault") -> DreamState:
     """The state as it is on the disk. What of it cannot be read counts as not there: its notes are read again."""
     plain = load_state(vault.storage, NAME)
-    state = DreamState(_versions(plain.get("notes")), _partial(plain.get("partial")), _units(plain.get("waiting")))
+    state = DreamState(
+        _versions(plain.get("notes")),
+        _partial(plain.get("partial")),
+        _units(plain.get("waiting")),
+        _paths(plain.get("stuck")),
+    )
     told = plain.get("plan")
     if isinstance(told, Mapping):
         steps = [step_of(step) for step in told.get("steps") or () if isinstance(step, dict)]
@@ -89,6 +113,7 @@ def read_state(vault: "Vault") -> DreamState:
                 notes=_versions(told.get("notes")),
                 partial=_partial(told.get("partial")),
                 waiting=_units(told.get("waiting")),
+                stuck=_paths(told.get("stuck")),
                 log=[str(line) for line in told.get("log") or ()],
             )
     return state
@@ -96,6 +121,10 @@ def read_state(vault: "Vault") -> DreamState:
 
 def _versions(value: Any) -> dict[str, str]:
     return {str(path): str(version) for path, version in value.items()} if isinstance(value, Mapping) else {}
+
+
+def _paths(value: Any) -> list[str]:
+    return [str(path) for path in value] if isinstance(value, list) else []
 
 
 def _partial(value: Any) -> dict[str, tuple[str, int]]:

@@ -118,6 +118,7 @@ class Unit:
     """A statement worth keeping. ``valid_from`` is a day (``YYYY-MM-DD``); ``trust`` the least of its sources'.
 
     ``id`` is the same for the same statement on the same lines, and what it is recognised by in a digest note.
+    ``tries`` counts the runs in which a model was asked where it belongs and made no plan of it.
     """
 
     id: str
@@ -128,6 +129,7 @@ class Unit:
     language: str
     trust: Trust
     evidence: tuple[Evidence, ...]
+    tries: int = 0
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -154,10 +156,10 @@ class Topic:
 def unit_of(plain: Mapping[str, Any]) -> Unit | None:
     """A unit as JSON holds it, None when it is none."""
     try:
-        fields = {key: plain[key] for key in Unit.__dataclass_fields__ if key != "evidence"}
+        fields = {key: plain[key] for key in Unit.__dataclass_fields__ if key not in ("evidence", "tries")}
         evidence = tuple(Evidence(**one) for one in plain["evidence"])
-        return Unit(**fields, evidence=evidence)
-    except (KeyError, TypeError):
+        return Unit(**fields, evidence=evidence, tries=int(plain.get("tries", 0)))
+    except (KeyError, TypeError, ValueError):
         return None
 
 

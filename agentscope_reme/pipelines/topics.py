@@ -22,7 +22,7 @@ from ..vault.layout import DAILY
 from ..vault.yaml_block import read_block
 from .agent import PlanError
 from .dream_sources import trust_of
-from .dream_units import Topic
+from .dream_units import Topic, Unit, one_line
 from .fence import fenced
 from .forms import Form
 
@@ -175,6 +175,12 @@ def topic_of(value: Any) -> Topic | None:
         _lines(value.get("paths")),
         trust_of(value.get("trust")),
     )
+
+
+def topic_of_unit(unit: Unit) -> Topic:
+    """A topic where no model says what the user cares about: what something worth keeping is about."""
+    quote = next((one_line(one.text, 200) for one in unit.evidence if one.text), "")
+    return Topic(unit.name, evidence=quote, paths=unit.paths, trust=unit.trust)
 
 
 def _topics(text: str, path: str) -> list[Topic]:

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from agentscope_reme import ReMe
-from agentscope_reme.pipelines.auto_dream import MOST_WAITING
+from agentscope_reme.pipelines.auto_dream import MOST_WAITING, TRIES
+from agentscope_reme.pipelines.dream_sources import MAX_PIECES
+from agentscope_reme.pipelines.dream_undo import undo_run
+from agentscope_reme.pipelines.proactive import proactive
 from agentscope_reme.vault.frontmatter import parse
 from tests.support.scripted_model import ScriptedModel
 
@@ -96,6 +99,37 @@ async def test_without_a_model_it_says_so_and_changes_nothing(vault_dir: Path) -
     assert not done.success
     assert "needs a chat model" in done.answer
     assert files(vault_dir) == before
+
+
+async def test_without_a_model_the_topics_are_those_of_the_units_that_wait(vault_dir: Path) -> None:
+    """Chosen by rules, in a run that can be taken back; the units go on waiting."""
+    vault, path, kiln, clay = one_card(vault_dir)
+    again = {**clay, "name": "Clay", "statement": "The clay of Ann comes from Westerwald."}
+    await dream(vault, Script(lambda user: found([kiln, clay, again])), max_units=1)
+    waiting = state(vault)["waiting"]
+    done = await dream(vault, None)
+    assert not done.success
+    assert "needs a chat model" in done.answer
+    assert [(topic["title"], topic["paths"]) for topic in done.metadata["topics"]] == [("clay", [path])]
+    assert (await proactive(vault, date=TODAY)).metadata["topics"][0]["evidence"] == (
+        "10:01 Ann: The clay comes from Westerwald"
+    )
+    assert state(vault)["waiting"] == waiting
+    before = files(vault_dir, "daily", "digest", "history/pipelines")
+    assert not (await dream(vault, None)).success
+    assert files(vault_dir, "daily", "digest", "history/pipelines") == before
+    assert (await undo_run(vault, done.metadata["run_id"])).success
+    assert (await proactive(vault, date=TODAY)).metadata["topics"] == []
+
+
+async def test_a_model_that_is_down_leaves_topics_of_what_waits(vault_dir: Path) -> None:
+    vault, _, kiln, clay = one_card(vault_dir)
+    await dream(vault, Script(lambda user: found([kiln, clay])), max_units=1)
+    write_card(vault, TODAY, "more", "Ann: I like oolong tea.")
+    done = await dream(vault, Script(lambda user: failing(), lambda user: failing()))
+    assert not done.success
+    assert [topic["title"] for topic in done.metadata["topics"]] == ["clay"]
+    assert [one["name"] for one in done.metadata["waiting"]] == ["clay"]
 
 
 async def test_an_empty_folder_is_no_failure_and_stays_empty(vault_dir: Path) -> None:
@@ -257,6 +291,57 @@ async def test_a_unit_without_a_decision_waits(vault_dir: Path) -> None:
     assert not done.success
     assert list(notes_below(vault_dir)) == ["digest/wiki/clay.md"]
     assert (await dream(vault, Script())).metadata["created"] == ["digest/personal/kiln-temperature.md"]
+
+
+async def test_units_without_a_decision_keep_no_other_from_its_turn(vault_dir: Path) -> None:
+    vault = vault_at(vault_dir)
+    words = ["oak", "elm", "ash", "fir"]
+    path = write_card(vault, TODAY, "wood", *(f"Ann: I bought {word} timber." for word in words))
+    units = [unit(f"{word} timber", f"Ann bought {word} timber.", place(vault, path, word)) for word in words]
+
+    def decide(user: str):
+        return failing("malformed") if "bought oak" in user or "bought elm" in user else {"action": "create"}
+
+    script = Script(lambda user: found(units), decide)
+    await dream(vault, script, max_units=2)
+    await dream(vault, script, max_units=2)
+    assert list(notes_below(vault_dir)) == ["digest/personal/ash-timber.md", "digest/personal/fir-timber.md"]
+
+
+async def test_a_unit_that_never_gets_a_decision_becomes_a_note_in_the_end(vault_dir: Path) -> None:
+    vault, _, kiln, _ = one_card(vault_dir)
+    script = Script(lambda user: found([kiln]), lambda user: failing("malformed"))
+    for _ in range(TRIES - 1):
+        assert not (await dream(vault, script)).success
+        assert not notes_below(vault_dir)
+    done = await dream(vault, script)
+    assert done.success
+    assert done.metadata["created"] == ["digest/personal/kiln-temperature.md"]
+    assert "no usable decision" in done.answer
+
+
+async def test_a_unit_waits_as_long_as_the_model_is_down(vault_dir: Path) -> None:
+    vault, _, kiln, _ = one_card(vault_dir)
+    script = Script(lambda user: found([kiln]), lambda user: failing("model"))
+    for _ in range(TRIES + 2):
+        assert not (await dream(vault, script)).success
+    assert not notes_below(vault_dir)
+
+
+async def test_notes_that_the_model_makes_no_plan_of_are_read_after_the_others(vault_dir: Path) -> None:
+    """Each fills a request, and a run makes so many: without that, nothing else would ever be read."""
+    vault = vault_at(vault_dir)
+    bad = [
+        write_card(vault, TODAY, f"a{number}", *(f"Ann: poison {at} {'x' * 500}" for at in range(30)))
+        for number in range(MAX_PIECES + 1)
+    ]
+    good = write_card(vault, TODAY, "b", "Ann: I like oolong tea.")
+    script = Script(lambda user: failing("malformed") if "poison" in user else found())
+    first = await dream(vault, script)
+    assert good in first.metadata["left"]
+    second = await dream(vault, script)
+    assert second.metadata["read"] == [good]
+    assert set(second.metadata["left"]) == set(bad)
 
 
 # --- runs, and each other ---------------------------------------------------------------------------------------------

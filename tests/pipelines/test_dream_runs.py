@@ -135,8 +135,9 @@ async def test_forgetting_a_folder_means_the_notes_in_it_and_no_namesake(vault_d
     assert list(state(vault)["notes"]) == [page]
 
 
+@pytest.mark.parametrize("by", ["model", "no model"])
 @pytest.mark.parametrize("edited", [False, True])
-async def test_an_interrupted_run_is_completed_without_asking_again(vault_dir: Path, edited: bool) -> None:
+async def test_an_interrupted_run_is_completed_without_asking_again(vault_dir: Path, edited: bool, by: str) -> None:
     vault = vault_at(vault_dir)
     path = write_card(vault, TODAY, "card", "Ann: I like oolong tea.", "Ann: I fire the kiln at 1240 degrees.")
     units = [
@@ -158,8 +159,9 @@ async def test_an_interrupted_run_is_completed_without_asking_again(vault_dir: P
     if edited:
         fresh.append_sync("digest/personal/tea.md", "Mine.")
     script = Script()
-    done = await dream(fresh, script)
+    done = await dream(fresh, script if by == "model" else None)
     assert done.metadata["resumed"] in done.answer
+    assert done.success == (by == "model")
     assert not script.asked
     texts = notes_below(vault_dir)
     assert sorted(texts) == ["digest/personal/kiln.md", "digest/personal/tea.md"]
