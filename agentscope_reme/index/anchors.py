@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .columns import grown
 from .keyword import KeywordIndex, top
@@ -80,6 +81,7 @@ class Anchors:
         self._targets = _Numbers()
         # By number of a target's text, the number of the path it leads to, as far as that has been asked.
         self._leads = np.full(64, _UNKNOWN, np.int32)
+        self.numbering = 0  # raised when paths get new numbers
 
     def add(self, paths: Sequence[str], counts: Ints, targets: Sequence[str], around: Numbered) -> None:
         """Add the links of files that have none: so many of each, what they lead to, and the words around them."""
@@ -112,23 +114,38 @@ class Anchors:
 
         What it finds is remembered until :meth:`doubt`.
         """
-        scores = self.index.scores(terms)
+        paths, values = self.answers(terms, resolve)
+        return {self.path(path): value for path, value in zip(paths.tolist(), values.tolist(), strict=True)}
+
+    def answers(self, terms: Sequence[str], resolve: Callable[[str], str | None]) -> tuple[Ints, NDArray[np.float64]]:
+        """The same as numbers of paths, each once, and scores; :meth:`path` names them until ``numbering`` rises."""
+        scores, _ = self.index.matches(terms)
         best = top(scores, MOST_SCORED)
         targets = self._target[best]
-        for target in distinct(targets[self._leads[targets] == _UNKNOWN]).tolist():
-            path = resolve(self._targets.names[target])
-            self._leads[target] = _NOWHERE if path is None else self._paths.of(path)
         leads = self._leads[targets]
+        if (leads == _UNKNOWN).any():
+            for target in distinct(targets[leads == _UNKNOWN]).tolist():
+                path = resolve(self._targets.names[target])
+                self._leads[target] = _NOWHERE if path is None else self._paths.of(path)
+            leads = self._leads[targets]
         counts = (leads >= 0) & (leads != self._source[best])
         leads, values = leads[counts], scores[best[counts]].astype(np.float64)
+        if not len(leads):
+            return leads, values
         order = np.lexsort((-values, leads))
         leads, values = leads[order], values[order]
-        begins = np.flatnonzero(np.append(True, leads[1:] != leads[:-1])) if len(leads) else np.zeros(0, np.int64)
-        place = np.arange(len(leads)) - np.repeat(begins, np.diff(np.append(begins, len(leads))))
-        sums = np.add.reduceat(values * 0.5**place, begins) if len(begins) else values
-        return {
-            self._paths.names[path]: value for path, value in zip(leads[begins].tolist(), sums.tolist(), strict=True)
-        }
+        begins = np.flatnonzero(np.concatenate(([True], leads[1:] != leads[:-1])))
+        place = np.arange(len(leads)) - np.repeat(begins, np.diff(begins, append=len(leads)))
+        return leads[begins], np.add.reduceat(values * 0.5**place, begins)
+
+    def path(self, number: int) -> str:
+        """The path that has a number."""
+        return self._paths.names[number]
+
+    @property
+    def paths(self) -> int:
+        """How many paths have numbers."""
+        return len(self._paths.names)
 
     def doubt(self, targets: Iterable[str] | None = None) -> None:
         """Forget where some targets lead, by default all."""
@@ -152,6 +169,7 @@ class Anchors:
                 for path, slots in self._slots.items()
             ]
             self._slots, self._paths, self._targets = {}, _Numbers(), _Numbers()
+            self.numbering += 1
             self.doubt()
             for path, targets, slots in held:
                 self._set(path, slots.tolist(), targets)

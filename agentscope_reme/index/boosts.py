@@ -23,7 +23,8 @@ class Context:
 
     ``allowed`` masks slots by the filter. ``named`` are the speakers whom the question names and ``name_terms`` the
     terms they are named by. ``closeness`` maps day numbers to how near they are to the dates asked for. ``demoted`` and
-    ``preferred`` are file ids. ``dense`` is what vectors say.
+    ``preferred`` are file ids. ``dense`` is what vectors say. ``resolve`` finds the path that a link leads to, and
+    ``linked`` the ids of the files at some paths, by their numbers in the anchors.
     """
 
     allowed: NDArray[np.bool_] | None = None
@@ -34,6 +35,7 @@ class Context:
     preferred: frozenset[int] = frozenset()
     dense: "Dense | None" = None
     resolve: Callable[[str], str | None] | None = None
+    linked: Callable[[Ints], Ints] | None = None
     titles: Callable[[Sequence[int]], Sequence[float]] | None = None
 
 
@@ -53,24 +55,35 @@ def stretches_of_days(corpus: Corpus, days: Ints) -> Ints:
     return distinct(corpus.column("stretch")[np.isin(corpus.column("day"), days) & corpus.units.alive])
 
 
-def ceiling_factors(corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights) -> NDArray[np.float64]:
-    """What no unit of a stretch can be multiplied by more than, by stretch."""
-    stretches = corpus.stretches
-    flags = stretches.column("flags")
-    out = np.ones(stretches.count)
+def ceiling_factors(
+    corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights, stretches: Ints
+) -> NDArray[np.float64]:
+    """What no unit of a stretch can be multiplied by more than, for some stretches."""
+    table = corpus.stretches
+    out = np.ones(len(stretches))
     if context.closeness is not None and weights.date:
         slots = np.flatnonzero(corpus.units.alive)
         near = _nearness(context, corpus.column("day")[slots])
-        np.maximum.at(out, corpus.column("stretch")[slots], 1 + weights.date * near)
+        most = np.ones(table.count)
+        np.maximum.at(most, corpus.column("stretch")[slots], 1 + weights.date * near)
+        out = most[stretches]
     if context.named and weights.speaker:
         out *= 1 + weights.speaker
+    flags = table.column("flags")[stretches]
     if query.asks_when and weights.when:
         out[flags & TIME_WORDS > 0] *= 1 + weights.when
     if weights.corrects:
         out[flags & CORRECTS > 0] *= 1 + weights.corrects
     if context.preferred and weights.memory:
-        out[np.isin(stretches.column("file"), list(context.preferred))] *= 1 + weights.memory
+        out[among(table.column("file")[stretches], context.preferred)] *= 1 + weights.memory
     return out
+
+
+def among(numbers: Ints, some: frozenset[int]) -> NDArray[np.bool_]:
+    """Which of some numbers (none negative) are in a set."""
+    marks = np.zeros(max(int(numbers.max(initial=0)), *some) + 1, bool)
+    marks[list(some)] = True
+    return marks[numbers]
 
 
 def _nearness(context: Context, days: Ints) -> NDArray[np.float64]:
@@ -101,9 +114,9 @@ def factors(
     if weights.corrects:
         out[flags & CORRECTS > 0] *= 1 + weights.corrects
     if context.preferred and weights.memory:
-        out[np.isin(files, list(context.preferred))] *= 1 + weights.memory
+        out[among(files, context.preferred)] *= 1 + weights.memory
     if context.demoted and weights.superseded:
-        out[np.isin(files, list(context.demoted))] *= 1 - weights.superseded
+        out[among(files, context.demoted)] *= 1 - weights.superseded
     if weights.repeats:
         out[flags & REPEATS > 0] *= 1 - weights.repeats
     if weights.asks:

@@ -189,24 +189,32 @@ class RawBM25(bm25s.BM25):
             sizes.append(sum(len(part[0]) for part in parts))
         if not sum(sizes):
             return out
-        at, tf = np.concatenate(slots), np.concatenate(frequencies).astype(np.float32)
+        at, tf = np.concatenate(slots), np.concatenate(frequencies)
         df = np.array(sizes)
         if self.alive is not None:
             living = np.concatenate(([0], np.cumsum(self.alive[at], dtype=np.int64)))
             df = np.diff(living[np.concatenate(([0], np.cumsum(sizes)))])
-        idf = idf_array(df, self.count)
-        norm = length_norm(self.lengths[at], self.total, self.count, self.k1, self.b)
-        score = tf / (norm + tf) * np.repeat(idf, sizes).astype(np.float64)
-        np.add.at(out, at, score.astype(dtype))
+        idf = np.repeat(idf_array(df.tolist(), self.count), sizes)
+        score = relevance(tf, idf, self.lengths[at], self.total, self.count, self.k1, self.b)
+        np.add.at(out, at, score.astype(dtype, copy=False))
         return out
 
 
-def idf_array(df: Ints, count: int) -> NDArray[np.float32]:
+def relevance(
+    tf: Ints, idf: NDArray[np.float32], lengths: Ints, total: int, count: int, k1: float, b: float
+) -> NDArray[np.float32]:
+    """What each posting adds to the score of its text, with the float operations in bm25s's order."""
+    frequency = tf.astype(np.float32)
+    norm = length_norm(lengths, total, count, k1, b)
+    return (frequency / (norm + frequency) * idf.astype(np.float64)).astype(np.float32)
+
+
+def idf_array(df: Sequence[int], count: int) -> NDArray[np.float32]:
     """Lucene's idf, ``ln(1 + (N - df + 0.5) / (df + 0.5))``, by bm25s's own function; 0 for a term that no text has."""
     from bm25s.scoring import _select_idf_scorer
 
     scorer = _select_idf_scorer("lucene")
-    return np.array([scorer(int(one), N=count) if one else 0.0 for one in df], np.float32)
+    return np.array([scorer(one, N=count) if one else 0.0 for one in df], np.float32)
 
 
 def length_norm(lengths: Ints, total: int, count: int, k1: float, b: float) -> NDArray[np.float64]:

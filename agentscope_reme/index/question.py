@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .boosts import Context, Weights
 from .corpus import Corpus
-from .entries import HEADING
+from .entries import BLUR, HEADING
 from .keyword import top
 from .keyword_columns import Ints
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+K1, B = 1.2, 0.75
+STRETCH_K1 = 2.0
+UNIT = BLUR[0]  # counts are in twentieths of a term
 LEAST_RARITY = 0.1  # of the rarest word's idf, below which damping goes no further
 MOST_TITLES = 100  # files whose names are compared with the question letter by letter
 
@@ -70,8 +73,8 @@ class Question:
     ``groups`` are the content words with their alternatives, those that count as evidence in ``proving``, all as
     numbers of terms. ``pairs`` are the slots where two neighbouring words of the question follow each other, with what
     that is worth. ``ideal`` is the score of a unit that holds every word as often as it likes; ``possible`` the same
-    for the evidence. ``bonus`` (by file id) comes from names, fields and links; ``hinted`` are the files that others'
-    links speak for.
+    for the evidence. ``bonus`` (by file id) comes from names, fields and links; only the files in ``favoured`` have
+    any. ``hinted`` are the files that others' links speak for.
     """
 
     def __init__(self, corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights) -> None:
@@ -92,20 +95,26 @@ class Question:
         self.ideal = 2.2 * self._most()
         self.possible = 2.2 * sum(max(self.proof[at] for at in group) for group in self.proving)
         self.hinted = np.zeros(len(corpus.by_id), bool)
+        self._labelled: list[Ints] = []  # files whose names and fields have a term, by the term's number
         self._label_proof: Floats | None = None
-        self.bonus = self._bonus()
+        self.bonus, self.favoured = self._bonus()
 
     def label_evidence(self, files: Ints) -> Floats:
         """What the names and fields of some files show: a word there counts like one in a unit of average length."""
         if self._label_proof is None:
             proof = np.zeros(len(self.corpus.by_id))
-            labels = self.corpus.labels
             for group in self.proving:
-                found = [labels.postings(self.names[at])[0] for at in group]
-                has = self.corpus.label_files(np.concatenate(found) if len(found) > 1 else found[0])
-                proof[has] += max(self.proof[at] for at in group)  # once, also where a file is named twice
+                found = [self._labelled[at] for at in group]
+                has = np.concatenate(found) if len(found) > 1 else found[0]
+                if len(has):
+                    proof[has] += max(self.proof[at] for at in group)  # once, also where a file is named twice
             self._label_proof = proof
         return self._label_proof[files]
+
+    def norms(self, lengths: Ints) -> Floats:
+        """The length norm of BM25, for lengths and counts in twentieths."""
+        average = self.corpus.blurred_total / max(1, self.corpus.units.count)
+        return (UNIT * K1 * ((1 - B) + B * lengths / (average or 1.0))).astype(np.float64, copy=False)
 
     def _most(self) -> float:
         grouped = {at for group in self.groups for at in group}
@@ -185,22 +194,24 @@ class Question:
 
     # --- files ----------------------------------------------------------------------------------------------------
 
-    def _bonus(self) -> Floats:
-        """Names, fields and links, by file id."""
+    def _bonus(self) -> tuple[Floats, Ints]:
+        """Names, fields and links, by file id; and the files that have any."""
         corpus, context, weights = self.corpus, self._context, self._weights
-        scores = corpus.labels.scores(self.names)
+        bonus = np.zeros(len(corpus.by_id))
+        scores, found = corpus.labels.matches(self.names)
+        self._labelled = [corpus.label_files(slots) for slots in found]
         slots = np.flatnonzero(scores > 0)
-        labels = np.zeros(len(corpus.by_id))
-        labels[corpus.label_files(slots)] = scores[slots]
-        bonus = weights.labels * labels
-        if context.titles is not None and weights.whole_title:
-            likely = top(labels, MOST_TITLES)
-            if len(likely):
-                bonus[likely] += weights.whole_title * np.array(context.titles(likely.tolist()))
-        if context.resolve is not None and weights.anchors:
-            for path, value in corpus.anchors.scores(self.names, context.resolve).items():
-                entry = corpus.files.get(path)
-                if entry is not None:
-                    bonus[entry.id] += weights.anchors * value
-                    self.hinted[entry.id] = True
-        return bonus
+        files = corpus.label_files(slots)
+        labels = scores[slots].astype(np.float64)
+        bonus[files] = weights.labels * labels
+        if context.titles is not None and weights.whole_title and len(files):
+            likely = files[top(labels, MOST_TITLES)]
+            bonus[likely] += weights.whole_title * np.array(context.titles(likely.tolist()))
+        if context.resolve is not None and context.linked is not None and weights.anchors:
+            paths, values = corpus.anchors.answers(self.names, context.resolve)
+            linked = context.linked(paths)
+            values, linked = values[linked >= 0], linked[linked >= 0]
+            bonus[linked] += weights.anchors * values
+            self.hinted[linked] = True
+            files = np.concatenate((files, linked))
+        return bonus, files

@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .boosts import Context, Weights, ceiling_factors, days_asked_for, factors, stretches_of_days
+from .boosts import Context, Weights, days_asked_for, factors, stretches_of_days
+from .candidates import Candidates, candidates
 from .corpus import Corpus
 from .entries import BLUR, HEADING_ONLY, OFFSETS, REACH
 from .fusion import NEAR, SURE, Scope, fuse
 from .keyword import top
 from .keyword_columns import Ints, distinct
-from .question import Floats, Question
+from .question import K1, UNIT, Floats, Question
 
 if TYPE_CHECKING:
     from .query_terms import QueryTerms
 
-K1, B = 1.2, 0.75
-STRETCH_K1 = 2.0
-UNIT = BLUR[0]  # counts are in twentieths of a term
 # Evidence below which a result is called weak: rule R of the ledger (section 7) over the best twenty units instead of
 # the best one, and set to lose less than a tenth of its true questions (bench/retrieval.py prints the curve).
 WEAK = 0.195
@@ -72,38 +70,47 @@ class _Scored:
     dated: bool
     nearness: float | None
 
+    def with_others(self, others: "_Scored") -> "_Scored":
+        """These and others, where no vectors take part."""
+        return _Scored(
+            np.concatenate((self.slots, others.slots)),
+            np.concatenate((self.raw, others.raw)),
+            np.concatenate((self.evidence, others.evidence)),
+            self.dated or others.dated,
+            None,
+        )
+
 
 def rank(
     corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights, want: int, *, everything: bool = False
 ) -> Ranked:
     """The best ``want`` units (and all that tie with the last) for a question; ``everything`` leaves nothing out."""
     question = Question(corpus, query, context, weights)
-    stretch_score = _stretch_scores(question)
+    found = candidates(question, context, weights)
     days = days_asked_for(corpus, context)
-    ideal = question.ideal or 1.0
-    ceilings = _ceilings(question, stretch_score, context, weights)
     sure = stretches_of_days(corpus, days)
     if context.dense is not None:
-        return _rank_with_vectors(question, ceilings, stretch_score, days, sure, context, weights, want, everything)
-    found = np.flatnonzero(ceilings > 0)
-    first = top(ceilings, want) if not everything and want < len(found) else found
-    chosen = _chosen(question, first, sure)
-    scored = _score(question, chosen, stretch_score, days, context, weights, None)
-    if len(first) < len(found):
-        floor = _last_place(scored.raw, want, ideal)
-        high = ceilings >= floor
-        high[chosen] = False
-        more = found[high[found]]
+        return _rank_with_vectors(question, found, days, sure, context, weights, want, everything)
+    possible = np.flatnonzero(found.ceilings > 0)
+    first = top(found.ceilings, want) if not everything and want < len(possible) else possible
+    chosen = _chosen(question, found.stretches[first], sure)
+    scored = _score(question, chosen, found, days, context, weights, None)
+    if len(first) < len(possible):
+        floor = _last_place(scored.raw, want, question.ideal or 1.0)
+        more = found.stretches[possible[found.ceilings[possible] >= floor]]
+        seen = np.zeros(corpus.stretches.count, bool)
+        seen[chosen] = True
+        more = more[~seen[more]]
         if len(more):
-            chosen = _chosen(question, np.concatenate((chosen, more)), sure)
-            scored = _score(question, chosen, stretch_score, days, context, weights, None)
+            # A file whose bonus is shared out was taken whole: what comes now is of other files.
+            others = _score(question, _chosen(question, more, more[:0]), found, days, context, weights, None)
+            scored = scored.with_others(others)
     return _best(question, scored, context, want)
 
 
 def _rank_with_vectors(
     question: Question,
-    ceilings: Floats,
-    stretch_score: Floats,
+    found: Candidates,
     days: Ints,
     sure: Ints,
     context: Context,
@@ -121,12 +128,12 @@ def _rank_with_vectors(
     slots = np.flatnonzero(corpus.units.alive if context.allowed is None else corpus.units.alive & context.allowed)
     scope = Scope.of(context.dense, slots)
     if everything:
-        found = np.flatnonzero(corpus.stretches.alive)
+        chosen = np.flatnonzero(corpus.stretches.alive)
     else:
         most = max(CANDIDATES, 2 * want)
         near = corpus.column("stretch")[scope.nearest(slots, most)]
-        found = distinct(np.concatenate((top(ceilings, most), near)))
-    scored = _score(question, _chosen(question, found, sure), stretch_score, days, context, weights, scope)
+        chosen = distinct(np.concatenate((found.stretches[top(found.ceilings, most)], near)))
+    scored = _score(question, _chosen(question, chosen, sure), found, days, context, weights, scope)
     return _best(question, scored, context, want)
 
 
@@ -140,61 +147,19 @@ def _best(question: Question, scored: _Scored, context: Context, want: int) -> R
     return Ranked(scored.slots[best], scores[best], min(proof, 1.0), scored.dated, scored.nearness)
 
 
-def _stretch_scores(question: Question) -> Floats:
-    """Step 4: BM25 of each stretch as a whole."""
-    stretches = question.corpus.stretches
-    average = stretches.total / max(1, stretches.living)
-    at, tf = question.sum_stretch, question.sum_tf
-    norm = STRETCH_K1 * ((1 - B) + B * stretches.column("length")[at] / (average or 1.0))
-    parts = np.array(question.worth)[question.sum_term] * (STRETCH_K1 + 1) * tf / (tf + norm)
-    # Added up term by term, whatever the stretches' numbers.
-    return np.bincount(at, parts, stretches.count).astype(np.float64, copy=False)
-
-
-def _ceilings(question: Question, stretch_score: Floats, context: Context, weights: Weights) -> Floats:
-    """What no unit of a stretch can exceed, by stretch; 0 where nothing is found or nothing is allowed."""
-    corpus, stretches = question.corpus, question.corpus.stretches
-    shortest = stretches.column("shortest")
-    worth = np.array(question.worth)[question.sum_term] * (K1 + 1)
-    most = UNIT * question.sum_tf
-    out = weights.session * stretch_score
-    pair_slots = np.concatenate([*(slots for slots, _ in question.pairs), np.zeros(0, np.int64)])
-    pair_worth = np.repeat([worth for _, worth in question.pairs], [len(slots) for slots, _ in question.pairs])
-    pairs_at = corpus.column("stretch")[pair_slots]
-    # The words of the stretch before and after reach over; what saturates apart is no less than what saturates joined.
-    for there in (None, stretches.column("before"), stretches.column("after")):
-        at = question.sum_stretch if there is None else there[question.sum_stretch]
-        inside = at >= 0
-        if inside.any():
-            at, tf = at[inside], most[inside]
-            out += np.bincount(at, worth[inside] * tf / (tf + _norms(corpus, shortest[at])), stretches.count)
-        at = pairs_at if there is None else there[pairs_at]
-        inside = at >= 0
-        if inside.any():
-            out += np.bincount(at[inside], pair_worth[inside], stretches.count)
-    out += question.bonus[stretches.column("file")]
-    out *= ceiling_factors(corpus, question.query, context, weights)
-    if context.allowed is not None:
-        out[np.bincount(corpus.column("stretch")[context.allowed], minlength=len(out)) == 0] = 0
-    out[stretches.column("size") == 0] = 0
-    return out * (1 + 1e-9)
-
-
 def _chosen(question: Question, best: Ints, sure: Ints) -> Ints:
     """The stretches to score: the best ones, those that must be, and the rest of files whose bonus is shared out.
 
     In the order of their places.
     """
     stretches = question.corpus.stretches
-    file = stretches.column("file")
-    chosen = np.zeros(stretches.count, bool)
-    chosen[best] = True
-    chosen[sure] = True
-    whole = np.zeros(len(question.bonus), bool)
-    whole[file[best]] = True
-    whole[file[sure]] = True
-    whole &= question.bonus > 0
-    found = np.flatnonzero((chosen | whole[file]) & stretches.alive)
+    chosen = np.concatenate((best, sure)) if len(sure) else best
+    files = stretches.column("file")[chosen]
+    marks = np.zeros(stretches.count, bool)
+    marks[chosen] = True
+    marks[stretches.of_files(files[question.bonus[files] > 0])] = True
+    found = np.flatnonzero(marks)
+    found = found[stretches.column("size")[found] > 0]
     return found[np.argsort(stretches.column("place")[found], kind="stable")]
 
 
@@ -206,16 +171,10 @@ def _last_place(raw: Floats, want: int, ideal: float) -> float:
     return max(0.0, last - 2 * 10**-DIGITS * (last + ideal) ** 2 / ideal)
 
 
-def _norms(corpus: Corpus, lengths: Ints) -> Floats:
-    """The length norm of BM25, for lengths and counts in twentieths."""
-    average = corpus.blurred_total / max(1, corpus.units.count)
-    return (UNIT * K1 * ((1 - B) + B * lengths / (average or 1.0))).astype(np.float64, copy=False)
-
-
 def _score(
     question: Question,
     chosen: Ints,
-    stretch_score: Floats,
+    found: Candidates,
     days: Ints,
     context: Context,
     weights: Weights,
@@ -230,9 +189,9 @@ def _score(
     slots = corpus.slot_at[places]
     files = corpus.column("file")[slots]
     score, evidence = _words(question, chosen, places)
-    whole = np.repeat(weights.session * stretch_score[chosen], sizes)
+    whole = np.repeat(weights.session * found.whole_of(chosen), sizes)
     score = np.where(score > 0, score + whole, 0.0)
-    if question.bonus.any():
+    if len(question.favoured):
         score = _with_bonus(question, slots, score, whole)
         evidence = evidence + question.label_evidence(files)
         # What others say about a note is a hint that it fits, no proof.
@@ -286,7 +245,7 @@ def _words(question: Question, chosen: Ints, places: Ints) -> tuple[Floats, Floa
         paired = _spread(corpus, slots[at], number[at], 1, width, len(question.pairs))
     finally:
         index[places] = -1
-    saturated = (K1 + 1) * counts / (counts + _norms(corpus, corpus.blurred_lengths[places]))
+    saturated = (K1 + 1) * counts / (counts + question.norms(corpus.blurred_lengths[places]))
     total, evidence = np.zeros(width), np.zeros(width)
     for worth, row in zip(question.worth, saturated, strict=True):
         total += worth * row

@@ -187,6 +187,7 @@ class Retriever:
             preferred=standing.preferred,
             dense=self.vectors.dense(corpus, request.asked) if self.vectors is not None else None,
             resolve=self._links.current(),
+            linked=self._links.files,
             titles=lambda numbers: [_title_in(corpus.by_id[number], folded) for number in numbers],
         )
 

@@ -8,8 +8,15 @@ from itertools import islice
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
+import numpy as np
+
+from .columns import grown
+from .keyword_columns import Ints
+
 if TYPE_CHECKING:
     from .sync import Store
+
+_UNKNOWN = -2
 
 
 class SoftLinks:
@@ -20,6 +27,9 @@ class SoftLinks:
         self._corpus: object = None
         self._seen = 0  # of the corpus's changes of names
         self._alike: dict[str, list[str]] = {}  # targets that were looked up, by what their spellings share
+        # By number of a path in the anchors, the file's id, as far as it has been asked for.
+        self._files: Ints = np.zeros(0, np.int32)
+        self._state = (-1, -1, -1)
 
     def current(self) -> Callable[[str], str | None]:
         """The file a target leads to, None where it leads to none or to several; valid until the next change.
@@ -30,6 +40,7 @@ class SoftLinks:
         missed = corpus.renames - self._seen
         if self._corpus is not corpus or missed > len(corpus.renamed):
             self._alike = {}
+            self._state = (-1, -1, -1)
             corpus.anchors.doubt()
         elif missed:
             for names in islice(corpus.renamed, len(corpus.renamed) - missed, None):
@@ -37,6 +48,19 @@ class SoftLinks:
                     corpus.anchors.doubt(self._alike.pop(key, ()))
         self._corpus, self._seen = corpus, corpus.renames
         return self._leads_to
+
+    def files(self, paths: Ints) -> Ints:
+        """The ids of the files at some paths, given by their numbers in the anchors; -1 where there is none."""
+        corpus = self._store.corpus
+        anchors = corpus.anchors
+        state = (corpus.revision, corpus.numbering, anchors.numbering)
+        if state != self._state:
+            self._state, self._files = state, np.full(anchors.paths, _UNKNOWN, np.int32)
+        known = self._files = grown(self._files, anchors.paths, _UNKNOWN)
+        for path in paths[known[paths] == _UNKNOWN].tolist():
+            entry = corpus.files.get(anchors.path(path))
+            known[path] = -1 if entry is None else entry.id
+        return known[paths]
 
     def _leads_to(self, target: str) -> str | None:
         self._alike.setdefault(_key(target), []).append(target)

@@ -6,7 +6,7 @@ Kept file by file: a change costs what the changed file costs, whatever the size
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Growing
+from .columns import Growing, grown
 from .keyword_columns import Ints
 
 # A file counts as one stretch, like a sitting of a conversation; a longer one as several of this many units.
@@ -29,6 +29,7 @@ class Stretches:
 
     def __init__(self) -> None:
         self._table = Growing(_FIELDS)
+        self._first: Ints = np.full(64, -1, np.int32)  # of each file
         self.count = 0  # ids given
         self.living = 0
         self.total = 0  # terms in living ones
@@ -42,6 +43,15 @@ class Stretches:
         """Which stretches belong to a file that is there."""
         return self.column("size") > 0
 
+    def of_files(self, files: Ints) -> Ints:
+        """The stretches of some living files, in no order."""
+        first = self._first[files[files < len(self._first)]]
+        found = [first[first >= 0]]
+        while len(found[-1]):
+            after = self.column("after")[found[-1]]
+            found.append(after[after >= 0])
+        return np.concatenate(found)
+
     def ids_for(self, old: Ints, units: int) -> Ints:
         """Ids for a file of some units that has had ``old`` so far: those, and new ones."""
         more = -(-units // STRETCH) - len(old)
@@ -53,6 +63,7 @@ class Stretches:
         self.total -= int(self._table["length"][ids].sum())
         self._table["size"][ids] = 0
         self._table["length"][ids] = 0
+        self._first[self._table["file"][ids]] = -1
 
     def set_file(self, ids: Ints, file: int, place: int, lengths: Ints, blurred: Ints, flags: Ints) -> None:
         """Set a file's stretches; the arrays run over its units in file order."""
@@ -95,6 +106,8 @@ class Stretches:
         values = (file, place, len(lengths), length, int(blurred.min()), int(np.bitwise_or.reduce(flags)), -1, -1)
         for name, value in zip(_FIELDS, values, strict=True):
             table[name][at] = value
+        self._first = grown(self._first, file + 1, -1)
+        self._first[file] = at
 
     def _set(self, ids: Ints, file: Ints, begins: Ints, place: Ints, lengths: Ints, blurred: Ints, flags: Ints) -> None:
         if not len(ids):
@@ -112,4 +125,7 @@ class Stretches:
         follows = file[1:] == file[:-1]
         table["before"][ids] = np.append(-1, np.where(follows, ids[:-1], -1))
         table["after"][ids] = np.append(np.where(follows, ids[1:], -1), -1)
+        opens = np.append(True, ~follows)
+        self._first = grown(self._first, int(file.max()) + 1, -1)
+        self._first[file[opens]] = ids[opens]
         self.total += int(table["length"][ids].sum())

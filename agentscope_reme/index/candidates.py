@@ -1,0 +1,84 @@
+"""The stretches in which a question finds anything, and what no unit of each can exceed.
+
+Most of a vault's stretches hold no word of a question: nothing here is as long as the vault but a few marks.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .boosts import Context, Weights, ceiling_factors
+from .keyword_columns import Ints
+from .question import K1, STRETCH_K1, UNIT, B, Floats, Question
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Some stretches, ascending, with their score as a whole (step 4) and their ceiling.
+
+    Every other stretch has a score and a ceiling of 0.
+    """
+
+    stretches: Ints
+    whole: Floats
+    ceilings: Floats
+
+    def whole_of(self, stretches: Ints) -> Floats:
+        """The scores of some stretches as wholes, candidates or not."""
+        if not len(self.stretches):
+            return np.zeros(len(stretches))
+        at = np.minimum(np.searchsorted(self.stretches, stretches), len(self.stretches) - 1)
+        return np.where(self.stretches[at] == stretches, self.whole[at], 0.0)
+
+
+def candidates(question: Question, context: Context, weights: Weights) -> Candidates:
+    """What a question finds, stretch by stretch; a ceiling of 0 where a filter allows nothing."""
+    corpus, table = question.corpus, question.corpus.stretches
+    at, tf = question.sum_stretch, question.sum_tf
+    pair_slots = np.concatenate([*(slots for slots, _ in question.pairs), np.zeros(0, np.int32)])
+    pairs_at = corpus.column("stretch")[pair_slots]
+    pair_worth = np.repeat([worth for _, worth in question.pairs], [len(slots) for slots, _ in question.pairs])
+    worth = np.array(question.worth)[question.sum_term]
+
+    # The words of the stretch before and after reach over; what saturates apart is no less than what saturates joined.
+    reached = [(at, None), *_beside(at, table.column("before")), *_beside(at, table.column("after"))]
+    paired = [(pairs_at, None), *_beside(pairs_at, table.column("before")), *_beside(pairs_at, table.column("after"))]
+    found = np.zeros(table.count, bool)
+    for there, _ in (*reached, *paired):
+        found[there] = True
+    found[table.of_files(question.favoured)] = True
+    stretches = np.flatnonzero(found)
+    index = np.empty(table.count, np.int32)
+    count = len(stretches)
+    index[stretches] = np.arange(count)
+
+    average = table.total / max(1, table.living)
+    own = index[at]
+    norm = STRETCH_K1 * ((1 - B) + B * table.column("length")[at] / (average or 1.0))
+    # Added up term by term, whatever the stretches' numbers.
+    whole = np.bincount(own, worth * (STRETCH_K1 + 1) * tf / (tf + norm), count).astype(np.float64, copy=False)
+
+    ceilings = weights.session * whole
+    shortest = question.norms(table.column("shortest")[stretches])
+    most, gain = UNIT * tf, worth * (K1 + 1)
+    for there, kept in reached:
+        to = own if kept is None else index[there]
+        more, value = (most, gain) if kept is None else (most[kept], gain[kept])
+        ceilings += np.bincount(to, value * more / (more + shortest[to]), count)
+    for there, kept in paired:
+        ceilings += np.bincount(index[there], pair_worth if kept is None else pair_worth[kept], count)
+    if len(question.favoured):
+        ceilings += question.bonus[table.column("file")[stretches]]
+    ceilings *= ceiling_factors(corpus, question.query, context, weights, stretches)
+    if context.allowed is not None:
+        allowed = np.zeros(table.count, bool)
+        allowed[corpus.column("stretch")[context.allowed]] = True
+        ceilings[~allowed[stretches]] = 0
+    return Candidates(stretches, whole, ceilings * (1 + 1e-9))
+
+
+def _beside(at: Ints, beside: Ints) -> list[tuple[Ints, Ints]]:
+    """The stretches beside some, and which of those have one; nothing when none has."""
+    there = beside[at]
+    kept = np.flatnonzero(there >= 0)
+    return [(there[kept], kept)] if len(kept) else []
