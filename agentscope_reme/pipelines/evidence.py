@@ -25,14 +25,26 @@ _WRAPPED = re.compile(
 )
 _CLOCK = re.compile(r"(?<!\d)(\d{1,2}):(\d{2})(?!\d)(?::\d{2})?\s*([ap])?\.?m?", re.IGNORECASE)
 _LATEST = timedelta(days=1)
+_FIRST_YEAR = 1970
+"""Times before it are those of programs that have none, such as the zero of a clock (``0001-01-01T00:00:00Z``)."""
+
+_ZONE_NAME = re.compile(r"\[[\w/+-]+\]$")
+_UTC = re.compile(r"(?<=\d)\s*(?:UTC|GMT)$", re.IGNORECASE)
+_EPOCH = re.compile(r"\d{10}(?:\d{3}|\d{6}|\d{9})?(?:\.\d+)?")
+_COMPACT = re.compile(r"(\d{8})(\d{4}(?:\d{2})?)")
+_MAIL = re.compile(
+    r"[a-z]{3}, \d{1,2} [a-z]{3} \d{4} \d\d:\d\d(?::\d\d)?(?: (?:[+-]\d{4}|[a-z]{1,4}))?"
+    r"|[a-z]{3} [a-z]{3} {1,2}\d{1,2} \d\d:\d\d:\d\d \d{4}",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
     """One utterance. ``day`` (``YYYY-MM-DD``) and ``time`` (``HH:MM``) are in the vault's zone, "" when unknown.
 
-    ``local_day`` is the day where it was said: the one that "yesterday" is counted from. ``role`` is ``user`` or
-    ``assistant``.
+    ``local_day`` is the day where it was said, which "yesterday" is counted from: that of the time's own offset, and of
+    the vault's zone where the time has none or is in UTC. ``role`` is ``user`` or ``assistant``.
     """
 
     text: str
@@ -68,7 +80,8 @@ def said_in(message: Mapping[str, Any], now: datetime) -> Said | None:
         speaker,
         day=shown.date().isoformat(),
         time=f"{shown:%H:%M}" if hour_known else "",
-        local_day=stamp.date(),
+        # A time in UTC says nothing of the place: programs store it so, also of messages written in the small hours.
+        local_day=(stamp if stamp.utcoffset() else shown).date(),
         role=role,
     )
 
@@ -92,6 +105,8 @@ def time_of(message: Mapping[str, Any], now: datetime) -> tuple[datetime, bool] 
         found = _read_time(holder.get(field))
         if found is not None:
             stamp, _ = found
+            if stamp.year < _FIRST_YEAR or stamp.year > now.year + 1:
+                return None
             aware = stamp if stamp.tzinfo is not None else stamp.replace(tzinfo=now.tzinfo)
             return found if aware <= now + _LATEST else None
     return None
@@ -133,25 +148,40 @@ def _read_time(value: Any) -> tuple[datetime, bool] | None:
         return value, True
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day), False
-    if isinstance(value, str) and value.strip().isdecimal() and len(value.strip()) in (10, 13):
-        value = int(value)
+    if isinstance(value, str) and _EPOCH.fullmatch(value.strip()):
+        value = float(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _read_epoch(float(value))
     if not isinstance(value, str) or not value.strip():
         return None
-    text = value.strip()
+    text = _UTC.sub("+00:00", _ZONE_NAME.sub("", value.strip()))
+    text = _COMPACT.sub(r"\1T\2", text) if _COMPACT.fullmatch(text) else text
     try:
         return datetime.fromisoformat(text.replace("/", "-")), len(text) > 10
     except ValueError:
-        return _read_prose_time(text[:100])
+        return _read_mail_time(value.strip()[:100]) or _read_prose_time(text[:100])
 
 
 def _read_epoch(value: float) -> tuple[datetime, bool] | None:
     from datetime import UTC
 
-    seconds = value / 1000 if abs(value) > 1e11 else value
+    seconds = value
+    for _ in range(3):  # milliseconds, microseconds, nanoseconds
+        seconds = seconds / 1000 if abs(seconds) > 1e11 else seconds
     # Small numbers are counters, not times.
     return (datetime.fromtimestamp(seconds, UTC), True) if 1e8 < seconds < 4e9 else None
+
+
+def _read_mail_time(text: str) -> tuple[datetime, bool] | None:
+    """``Wed, 24 May 2023 10:02:00 GMT`` and ``Wed May 24 10:02:00 2023``: what mail, HTTP and C libraries write."""
+    from email.utils import parsedate_to_datetime
+
+    if not _MAIL.fullmatch(text):
+        return None
+    try:
+        return parsedate_to_datetime(text), True
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 def _read_prose_time(text: str) -> tuple[datetime, bool] | None:

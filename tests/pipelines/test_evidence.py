@@ -93,12 +93,21 @@ def test_speakers_have_their_names() -> None:
         ("2023/05/24 10:02", "2023-05-24", "10:02"),
         ("1:56 pm on 8 May, 2023", "2023-05-08", "13:56"),
         ("12:05 am on 8 May, 2023", "2023-05-08", "00:05"),
-        ("Wed, 24 May 2023 10:02:00 GMT", "2023-05-24", "10:02"),
+        ("Wed, 24 May 2023 20:02:00 GMT", "2023-05-25", "04:02"),
+        ("Wed, 24 May 2023 10:02:00 +0800", "2023-05-24", "10:02"),
+        ("Wed May 24 10:02:00 2023", "2023-05-24", "10:02"),
+        ("Wednesday, May 24, 2023 10:02 am", "2023-05-24", "10:02"),
+        ("2023-05-24 20:02:00 UTC", "2023-05-25", "04:02"),
+        ("2023-05-24T10:02:00+08:00[Asia/Shanghai]", "2023-05-24", "10:02"),
+        ("20230524100200", "2023-05-24", "10:02"),
         ("2023年5月24日", "2023-05-24", ""),
         (1684893720, "2023-05-24", "10:02"),
         (1684893720.5, "2023-05-24", "10:02"),
         (1684893720000, "2023-05-24", "10:02"),
         ("1684893720", "2023-05-24", "10:02"),
+        ("1684893720.123", "2023-05-24", "10:02"),
+        (1684893720123456, "2023-05-24", "10:02"),
+        (1684893720123456789, "2023-05-24", "10:02"),
         (datetime(2023, 5, 24, 10, 2), "2023-05-24", "10:02"),
         (date(2023, 5, 24), "2023-05-24", ""),
     ],
@@ -109,7 +118,12 @@ def test_times_are_read_in_many_notations(stamp: object, day: str, time: str) ->
 
 
 @pytest.mark.parametrize(
-    "stamp", [None, "", "soon", 7, True, [], {}, float("nan"), "25:61", "2023-13-45", "0", -5, 1e300]
+    "stamp",
+    [
+        *(None, "", "soon", 7, True, [], {}, float("nan"), "25:61", "2023-13-45", "0", -5, 1e300),
+        *("0001-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "1969-12-31T23:59:59Z"),
+        *("Wed, 99 May 2023 10:02:00 GMT", "Wed, 24 May 99999 10:02:00 GMT", datetime.min, datetime.max),
+    ],
 )
 def test_an_unreadable_time_stays_unknown(stamp: object) -> None:
     (said,) = said_by_users([message("x", None, created_at=stamp)], NOW)
@@ -145,3 +159,11 @@ def test_yesterday_is_counted_from_the_day_where_it_was_said() -> None:
     (said,) = said_by_users([message("x", "2023-05-24T23:30:00-05:00")], NOW)
     assert (said.day, said.time) == ("2023-05-25", "12:30")
     assert said.local_day == date(2023, 5, 24)
+
+
+@pytest.mark.parametrize("stamp", ["2023-05-24T17:30:00Z", "2023-05-24 17:30:00+00:00", 1684949400, "1684949400000"])
+def test_a_time_in_utc_does_not_say_where_it_was_yesterday(stamp: object) -> None:
+    """At half past one in the night in Shanghai, stored in UTC: yesterday is the 24th there."""
+    (said,) = said_by_users([message("x", None, created_at=stamp)], NOW)
+    assert (said.day, said.time) == ("2023-05-25", "01:30")
+    assert said.local_day == date(2023, 5, 25)
