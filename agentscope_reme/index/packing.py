@@ -1,8 +1,10 @@
 """From ranked units to excerpts: each text once, neighbours joined, within the limit and the token budget."""
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heapreplace
 
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；…\n])")
@@ -10,6 +12,9 @@ _NOT_WORD = re.compile(r"[\W_]+")
 ELLIPSIS = "…"
 PAGE = 1_000  # tokens
 WORTH_A_FILE = 0.3
+# Of one file so many passages are worth what they are; each further one stands for odds / (1 + .05 * those above).
+FREE_OF_A_FILE = 4
+OF_ONE_FILE = 0.05
 SMALLEST_CLIP = 25  # tokens; less than this of a excerpt says nothing
 _LONG_SENTENCE = 240
 _ALIKE = 24  # squashed characters from which two excerpts can count as the same statement
@@ -68,22 +73,42 @@ class Group:
 
 
 def best_files_first(ranked: Sequence[tuple[int, int, float]], most: int) -> list[tuple[int, float]]:
-    """Order of ``(slot, file, score)``: the best unit of each of the first few files, then all others, by score.
+    """Order of ``(slot, file, score)``: the best unit of each of the first few files, then all others by what they add.
 
-    ``most`` files at most, and only those whose best is worth .3 of the very best (scores ``s`` stand for odds
-    ``s / (1 - s)``): several notes are heard without letting in what only fills a place.
+    ``most`` files at most come first, and only those whose best is worth .3 of the very best (scores ``s`` stand for
+    odds ``s / (1 - s)``): several notes are heard without letting in what only fills a place. After them, from its fifth
+    passage on a file's passages count a little less each: what many notes hold a part of is not told by one alone.
     """
     first: list[tuple[int, float]] = []
-    rest: list[tuple[int, float]] = []
-    seen: set[int] = set()
+    rest: dict[int, deque[tuple[int, float]]] = {}
+    taken: dict[int, int] = {}
     floor = _odds(ranked[0][2]) * WORTH_A_FILE if ranked else 0.0
     for slot, file, score in ranked:
-        if file not in seen and len(seen) < most and _odds(score) >= floor:
-            seen.add(file)
+        if file not in taken and len(taken) < most and _odds(score) >= floor:
+            taken[file] = 1
             first.append((slot, score))
         else:
-            rest.append((slot, score))
-    return first + rest
+            rest.setdefault(file, deque()).append((slot, score))
+    if all(len(left) + taken.get(file, 0) <= FREE_OF_A_FILE + 1 for file, left in rest.items()):
+        chosen = {slot for slot, _ in first}
+        return first + [(slot, score) for slot, _, score in ranked if slot not in chosen]
+    place = {slot: at for at, (slot, _, _) in enumerate(ranked)}
+
+    def entry(file: int) -> tuple[float, int, int]:
+        slot, score = rest[file][0]
+        return -_odds(score) / (1 + OF_ONE_FILE * max(0, taken.get(file, 0) - FREE_OF_A_FILE)), place[slot], file
+
+    waiting = [entry(file) for file in rest]
+    heapify(waiting)
+    while waiting:
+        file = waiting[0][2]
+        first.append(rest[file].popleft())
+        taken[file] = taken.get(file, 0) + 1
+        if rest[file]:
+            heapreplace(waiting, entry(file))
+        else:
+            heappop(waiting)
+    return first
 
 
 def pack(

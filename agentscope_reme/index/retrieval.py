@@ -7,6 +7,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from ..models import SearchHit, SearchResult, SearchStatus
+from .copies import without_copies
 from .entries import FileEntry
 from .links import linked_notes
 from .packing import Excerpt, Group, best_files_first, pack
@@ -81,6 +82,7 @@ class Retriever:
         reader = ExcerptReader(self._vault, corpus, self._chunk_chars, self._sentence_score(query))
         file, number = corpus.column("file"), corpus.column("number")
         pairs = [(s, v) for s, v in zip(ranked.slots.tolist(), ranked.scores.tolist(), strict=True) if v >= floor]
+        pairs = without_copies(pairs, corpus, file)
         at = {(int(file[slot]), int(number[slot])): (slot, score) for slot, score in pairs}
 
         def read(path: str, where: int) -> Excerpt | None:
