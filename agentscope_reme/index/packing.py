@@ -76,8 +76,8 @@ def best_files_first(ranked: Sequence[tuple[int, int, float]], most: int) -> lis
     """Order of ``(slot, file, score)``: the best unit of each of the first few files, then all others by what they add.
 
     ``most`` files at most come first, and only those whose best is worth .3 of the very best (scores ``s`` stand for
-    odds ``s / (1 - s)``): several notes are heard without letting in what only fills a place. After them, a file's passages
-    count a little less each from its fifth one on: what many notes hold a part of is not told by one alone.
+    odds ``s / (1 - s)``): several notes are heard without letting in what only fills a place. After them, a file's
+    passages count a little less each from its fifth one on: what many notes hold a part of is not told by one alone.
     """
     first: list[tuple[int, float]] = []
     rest: dict[int, deque[tuple[int, float]]] = {}
