@@ -16,7 +16,8 @@ from ..models import IndexReport
 
 if TYPE_CHECKING:
     from .opened import Opened
-    from .sync import Progress, Sync
+    from .store import Progress
+    from .sync import Sync
     from .watch import Watcher
 
 log = logging.getLogger(__name__)
@@ -79,7 +80,7 @@ class Freshness:
     @property
     def progress(self) -> "Progress":
         """How far the last look at all files is."""
-        from .sync import Progress
+        from .store import Progress
 
         return self._scanner.progress if self._scanner is not None else Progress()
 
@@ -109,6 +110,7 @@ class Freshness:
         known when it was called is in the index, also what another thread was about to read.
         """
         deadline = time.monotonic() + seconds
+        self._opened().sync.settle()
         self._take_news()
         while True:
             if not self._reading.acquire(timeout=min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX)):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .freshness import Freshness
     from .graph import LinkGraph, Step
     from .opened import Opened
-    from .sync import Store
+    from .store import Store
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from ..config import ReMeConfig, Weights
     from ..vault.notes import Vault
     from .retrieval import Retriever
-    from .sync import Store, Sync
+    from .store import Store
+    from .sync import Sync
     from .tokenizer import Tokenizer
 
 log = logging.getLogger(__name__)
@@ -49,7 +50,8 @@ class Opened:
         from .corpus import Corpus
         from .graph import LinkGraph
         from .retrieval import Retriever
-        from .sync import Store, Sync
+        from .store import Store
+        from .sync import Sync
 
         store = Store(Corpus(), LinkGraph(config.link_resolution))
         retriever = Retriever(vault, store, tokenizer, weights or config.ranking, config.chunk_chars)

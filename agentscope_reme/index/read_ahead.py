@@ -1,38 +1,48 @@
 """Files are read into terms by other processes while this one puts them into the index: a first look uses all cores.
 
-The helpers run this module. They are given a folder and paths, and answer with entries as plain values (marshal, over
-their own pipes; nothing of it is stored). Whatever goes wrong with one, the file is read in this process.
+The helpers run this module. They are given a folder and paths, and answer with batches (marshal, over their own pipes;
+nothing of it is stored). Whatever goes wrong with one, the files are read in this process.
 """
 
-import hashlib
 import logging
 import marshal
 import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from .entries import FileEntry, UnitEntry
+from .batch import Batch, collect, packed, unpacked
 
 log = logging.getLogger(__name__)
 
-BATCH = 40  # files
+BATCH = 100  # files
+BATCH_BYTES = 400_000
 AHEAD = 3  # batches that may lie ready, for each helper
 # Below this a helper's start costs more than it spares.
 LEAST_BYTES = 3_000_000
 MOST_HELPERS = 4
 _PATIENCE = 60.0  # seconds for one batch
-_UNIT = tuple(UnitEntry.__slots__)
-_ENTRY = (
-    "path", "size", "digest", "encoding", "kind", "title", "day", "description", "tags", "aliases", "front", "lines",
-    "fault", "labels",
-)  # fmt: skip
 _RUN = "from agentscope_reme.index.read_ahead import serve; serve()"
 
-Read = tuple[FileEntry, list[UnitEntry]]
+Identity = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """Files that a helper has read, and which file each was at that time; their times are not in the entries."""
+
+    batch: Batch
+    identities: list[Identity]
+
+
+def identity(status: os.stat_result) -> Identity:
+    """What a file that has not changed since still has."""
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def helpers_for(wanted: int | None, size: int) -> int:
@@ -45,11 +55,12 @@ def helpers_for(wanted: int | None, size: int) -> int:
 class ReadAhead:
     """Reads files in the order they will be asked for. :meth:`close` it when all have been."""
 
-    def __init__(self, root: Path, paths: Sequence[str], settings: dict[str, Any], helpers: int) -> None:
-        self._order = [list(paths[at : at + BATCH]) for at in range(0, len(paths), BATCH)]
-        self._batch_of = {path: number for number, batch in enumerate(self._order) for path in batch}
+    def __init__(self, root: Path, files: Sequence[tuple[str, int]], settings: dict[str, Any], helpers: int) -> None:
+        """``files`` are paths and sizes."""
+        self._order = _batches(files)
+        self._begins = {batch[0]: number for number, batch in enumerate(self._order)}
         self._hello = {"root": str(root), **settings}
-        self._ready: dict[int, dict[str, Any]] = {}
+        self._ready: dict[int, Intake | None] = {}
         self._next = self._wanted = 0
         self._ahead = AHEAD * helpers
         self._changed = threading.Condition()
@@ -60,21 +71,18 @@ class ReadAhead:
         for thread in self._threads:
             thread.start()
 
-    def take(self, path: str, data: bytes) -> Read | None:
-        """What a helper read, if it read these bytes; None when this process must."""
-        number = self._batch_of.get(path)
+    def take(self, path: str) -> Intake | None:
+        """What was read of the files of which this one is the first; None in all other cases."""
+        number = self._begins.get(path)
         if number is None:
             return None
         with self._changed:
             for passed in range(self._wanted, number):
                 self._ready.pop(passed, None)
-            self._wanted = max(self._wanted, number)
+            self._wanted = number
             self._changed.notify_all()
             self._changed.wait_for(lambda: number in self._ready or not self._running, _PATIENCE)
-            found = self._ready.get(number, {}).pop(path, None)
-        if found is None or found[0]["digest"] != hashlib.sha256(data).hexdigest():
-            return None
-        return _entry(*found)
+            return self._ready.pop(number, None)
 
     def close(self) -> None:
         """Let the helpers go."""
@@ -94,16 +102,16 @@ class ReadAhead:
             process = self._start()
             assert process.stdin is not None
             assert process.stdout is not None
-            _send(process.stdin, self._hello)
+            _send(process.stdin, marshal.dumps(self._hello))
             while (number := self._next_batch()) is not None:
                 try:
-                    _send(process.stdin, self._order[number])
-                    found = _receive(process.stdout)
+                    _send(process.stdin, marshal.dumps(self._order[number]))
+                    found = _intake(_receive(process.stdout))
                 except BaseException:
-                    self._deliver(number, {})
+                    self._deliver(number, None)
                     raise
                 self._deliver(number, found)
-        except (OSError, ValueError, EOFError) as error:
+        except (OSError, ValueError, TypeError, EOFError) as error:
             if not self._closed:
                 log.debug("a helper that reads files has gone: %s", error)
         finally:
@@ -137,7 +145,7 @@ class ReadAhead:
             self._next += 1
             return self._next - 1
 
-    def _deliver(self, number: int, found: dict[str, Any]) -> None:
+    def _deliver(self, number: int, found: Intake | None) -> None:
         with self._changed:
             if number >= self._wanted:
                 self._ready[number] = found
@@ -151,55 +159,68 @@ def serve() -> None:
 
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     try:
-        hello = _receive(requests)
+        hello = marshal.loads(_receive(requests))
         storage, tokenizer = Storage(Path(hello.pop("root"))), Tokenizer(hello.pop("chinese"))
         while True:
-            batch = _receive(requests)
-            _send(answers, {path: values for path in batch if (values := _read(storage, path, tokenizer, hello))})
+            read, identities = [], []
+            for path in marshal.loads(_receive(requests)):
+                if (found := _read(storage, path, tokenizer, hello)) is not None:
+                    read.append(found[0])
+                    identities.append(found[1])
+            _send(answers, marshal.dumps(_answer(read, identities)))
     except (EOFError, OSError):
         return  # nobody asks any more
 
 
 def _read(storage: Any, path: str, tokenizer: Any, settings: dict[str, Any]) -> Any:
+    from ..vault.opening import read_all
     from .reading import MAX_FILE_BYTES, read_entries
 
+    checked = time.time_ns()
     try:
-        with storage.opened(path) as (_, status, real):
+        with storage.opened(path) as (descriptor, status, real):
             if real != path or status.st_size > MAX_FILE_BYTES:
                 return None
-        entry, units = read_entries(path, storage.read(path), tokenizer, **settings)
+            data = read_all(descriptor, status.st_size)
+        read = read_entries(path, data, tokenizer, **settings)
     except Exception:
         return None  # the process that asked meets the same, and says so
-    fields = {name: getattr(entry, name) for name in _ENTRY}
-    links = [[getattr(link, name) for name in link.__slots__] for link in entry.links]
-    anchors = [(anchor.target, anchor.terms) for anchor in entry.anchors]
-    return fields, links, anchors, [tuple(getattr(unit, name) for name in _UNIT) for unit in units]
+    read[0].checked = checked
+    return read, identity(status)
 
 
-def _entry(fields: dict[str, Any], links: list[Any], anchors: list[Any], units: list[Any]) -> Read:
-    from ..models import FileLink
-    from .anchors import Anchor
-
-    entry = FileEntry(
-        **fields,
-        mtime=0,
-        ctime=0,
-        checked=0,
-        links=tuple(FileLink(*link) for link in links),
-        anchors=tuple(Anchor(target, terms) for target, terms in anchors),
-    )
-    return entry, [UnitEntry(*unit) for unit in units]
+def _answer(read: Any, identities: list[Identity]) -> tuple[bytes, list[Identity]]:
+    try:
+        return packed(collect(read)), identities
+    except Exception:
+        return packed(collect([])), []  # as above
 
 
-def _send(pipe: IO[bytes], value: Any) -> None:
-    data = marshal.dumps(value)
+def _intake(answer: bytes) -> Intake:
+    batch, identities = marshal.loads(answer)
+    return Intake(unpacked(batch), identities)
+
+
+def _batches(files: Sequence[tuple[str, int]]) -> list[list[str]]:
+    """Files in order, divided so that no batch takes long."""
+    out: list[list[str]] = []
+    room = 0
+    for path, size in files:
+        if not out or len(out[-1]) == BATCH or size > room:
+            out.append([])
+            room = BATCH_BYTES
+        out[-1].append(path)
+        room -= size
+    return out
+
+
+def _send(pipe: IO[bytes], data: bytes) -> None:
     pipe.write(len(data).to_bytes(8, "little") + data)
     pipe.flush()
 
 
-def _receive(pipe: IO[bytes]) -> Any:
-    size = int.from_bytes(_exactly(pipe, 8), "little")
-    return marshal.loads(_exactly(pipe, size))
+def _receive(pipe: IO[bytes]) -> bytes:
+    return _exactly(pipe, int.from_bytes(_exactly(pipe, 8), "little"))
 
 
 def _exactly(pipe: IO[bytes], size: int) -> bytes:

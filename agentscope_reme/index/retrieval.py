@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..weights import Weights
     from .embedding import Asked
     from .query_terms import QueryTerms
-    from .sync import Store
+    from .store import Store
     from .tokenizer import Tokenizer
     from .vectors import VectorArm
 

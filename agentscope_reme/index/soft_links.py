@@ -14,7 +14,7 @@ from .columns import grown
 from .keyword_columns import Ints
 
 if TYPE_CHECKING:
-    from .sync import Store
+    from .store import Store
 
 _UNKNOWN = -2
 

@@ -7,82 +7,28 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from ..errors import NoteNotFound, ReMeError
 from ..models import IndexReport
-from ..vault.layout import JOURNALS, RESOURCE, UNINDEXED, is_ignored, iter_files
+from ..vault.layout import JOURNALS, is_ignored, iter_files
 from ..vault.storage import read_all
-from .corpus import Corpus
-from .entries import FileEntry, UnitEntry
+from .batch import Batch, collect
+from .entries import FileEntry
 from .moved import Contents, links_from, reads_alike
-from .read_ahead import ReadAhead, helpers_for
+from .read_ahead import Identity, Intake, ReadAhead, helpers_for, identity
 from .reading import MAX_FILE_BYTES, read_entries, read_more
+from .store import RESOURCES, Counts, Gathered, Progress, Store, is_indexed
 
 if TYPE_CHECKING:
     from ..config import ReMeConfig
     from ..vault.notes import Vault
-    from .graph import LinkGraph
     from .tokenizer import Tokenizer
 
 log = logging.getLogger(__name__)
 
-NOTES = (".md", ".markdown")
-RESOURCES = (*NOTES, ".txt", ".log", ".json", ".jsonl", ".csv", ".tsv", ".yaml", ".yml", ".html", ".htm")
 # A file changed this shortly before it was read may change again within the clock's grain and keep its time and size.
 GRAIN_NS = 2_000_000_000
-
-
-def is_indexed(path: str) -> bool:
-    """Whether a file of this vault-relative path belongs into the index (ignore rules apart)."""
-    suffix = PurePosixPath(path).suffix.lower()
-    if any(path == folder or path.startswith(folder + "/") for folder in UNINDEXED):
-        return False
-    if suffix in NOTES:
-        return True
-    if suffix == ".jsonl" and path.startswith(JOURNALS):
-        return True
-    return path.startswith(f"{RESOURCE}/") and suffix in RESOURCES
-
-
-@dataclass(slots=True)
-class Counts:
-    """What a pass has done so far."""
-
-    added: int = 0
-    changed: int = 0
-    removed: int = 0
-    unchanged: int = 0
-
-
-@dataclass(slots=True)
-class Progress:
-    """How far a scan is; ``total`` is 0 until the folder has been listed."""
-
-    done: int = 0
-    total: int = 0
-
-    @property
-    def share(self) -> float:
-        return self.done / self.total if self.total else 0.0
-
-
-@dataclass(slots=True)
-class Store:
-    """What is kept current: the corpus and the links, under one lock; ``failed`` are files that could not be read."""
-
-    corpus: Corpus
-    graph: "LinkGraph"
-    failed: dict[str, str] = field(default_factory=dict)
-    lock: threading.RLock = field(default_factory=threading.RLock)
-
-    def faults(self) -> tuple[tuple[str, str], ...]:
-        """Files that are not, or not wholly, in the index, with reasons."""
-        with self.lock:
-            partly = {path: self.corpus.files[path].fault for path in self.corpus.faulty}
-            return tuple(sorted((partly | self.failed).items()))
 
 
 class Sync:
@@ -96,7 +42,8 @@ class Sync:
         self.restamped = 0  # how many known files only have new times since the index was stored
         self._looked = 0  # when the last look at all files began, in nanoseconds
         self._contents: Contents | None = None  # made when the first unknown file is met
-        self._ahead: ReadAhead | None = None
+        self._met: set[str] | None = None  # while helpers read: what has been looked at since they began
+        self._gathered: Gathered | None = None  # while a scan is under way
         self._free = threading.Condition()
         self._busy: set[str] = set()  # files that are being read: whoever comes second finds them known
 
@@ -109,13 +56,19 @@ class Sync:
         self.progress = Progress(total=len(files))
         seen = {path for path, _ in files}
         bulk = len(files) > len(self.store.corpus.files) + 500
-        with self._reading_ahead(files):
+        tidied, put = -1, frozenset[str]()
+        with self._reading_ahead(files) as ahead, self._gathering(counts):
             for path, status in files:
                 if stop():
                     return self._report(counts, started)
-                self._check(path, status, counts, every)
-                with self.store.lock:
-                    self.store.corpus.tidy(bulk=bulk)
+                if ahead is not None and (intake := ahead.take(path)) is not None:
+                    put = self._put_read(intake, counts)
+                if path not in put:
+                    self._check(path, status, counts, every)
+                if tidied != self.store.corpus.revision:
+                    with self.store.lock:
+                        self.store.corpus.tidy(bulk=bulk)
+                        tidied = self.store.corpus.revision
                 self.progress.done += 1
         with self.store.lock:
             unseen = [path for path in (*self.store.corpus.files, *self.store.failed) if path not in seen]
@@ -171,27 +124,95 @@ class Sync:
             self._fail(path, _too_large(status.st_size), counts)
             return
         with self._alone(path):
+            if self._met is not None:
+                self._met.add(path)
+            if self._gathered is not None and path in self._gathered.files:
+                self.settle()
             real = self._read(path, counts)
         if real != path:  # a link, or another spelling on a disk that takes both: known by its own name
             self._drop(path, counts)
             self._check_all([real], counts)
 
     @contextmanager
-    def _reading_ahead(self, files: list[tuple[str, os.stat_result]]) -> Iterator[None]:
-        """Have other processes read the new ones among many files meanwhile."""
-        config = self._config
-        new = [(path, status.st_size) for path, status in files if path not in self.store.corpus.files]
-        helpers = helpers_for(config.index_processes, sum(size for _, size in new if size <= MAX_FILE_BYTES))
+    def _reading_ahead(self, files: list[tuple[str, os.stat_result]]) -> Iterator[ReadAhead | None]:
+        """Have other processes read the new ones among many files meanwhile; None when that does not pay."""
+        config, known = self._config, self.store.corpus.files
+        new = [
+            (path, status.st_size) for path, status in files if path not in known and status.st_size <= MAX_FILE_BYTES
+        ]
+        helpers = helpers_for(config.index_processes, sum(size for _, size in new))
         if not helpers:
-            yield
+            yield None
             return
         settings = {"chunk_chars": config.chunk_chars, "embed_toc": config.embed_toc, "chinese": config.chinese}
-        ahead = self._ahead = ReadAhead(self._vault.root, [path for path, _ in new], settings, helpers)
+        self._met = set()
+        ahead = ReadAhead(self._vault.root, new, settings, helpers)
+        try:
+            yield ahead
+        finally:
+            self._met = None
+            ahead.close()
+
+    @contextmanager
+    def _gathering(self, counts: Counts) -> Iterator[None]:
+        """Put new files of a scan into the corpus several at a time."""
+        self._gathered = Gathered(counts)
         try:
             yield
         finally:
-            self._ahead = None
-            ahead.close()
+            self.settle()
+            self._gathered = None
+
+    def settle(self) -> None:
+        """Put what a scan has read into the corpus, so that it can be found."""
+        with self.store.lock:
+            gathered = self._gathered
+            if gathered is None or not gathered.files:
+                return
+            read = gathered.take()
+            try:
+                self._put(collect(read))
+                return
+            except Exception:
+                log.exception("%d files could not be indexed together", len(read))
+        gathered.counts.added -= len(read)
+        one_by_one = Counts()
+        for entry, _ in read:
+            self._read(entry.path, one_by_one)
+        gathered.counts.added += one_by_one.added
+
+    def _put_read(self, intake: Intake, counts: Counts) -> frozenset[str]:
+        """Put files that a helper has read into the corpus; their paths. The others must be looked at."""
+        stale = {
+            entry.path
+            for entry, seen in zip(intake.batch.entries, intake.identities, strict=True)
+            if not self._is_still(entry, seen)
+        }
+        try:
+            with self.store.lock:
+                known, met = self.store.corpus.files, self._met or ()
+                for entry in intake.batch.entries:
+                    path = entry.path
+                    if path in known or path in met or self._moved_from(entry.digest, path) is not None:
+                        stale.add(path)
+                batch = intake.batch.without(frozenset(stale))
+                self._put(batch)
+        except Exception:
+            log.exception("%d files could not be indexed together", len(intake.batch))
+            return frozenset()
+        self.passes += len(batch)
+        counts.added += len(batch)
+        return frozenset(entry.path for entry in batch.entries)
+
+    def _is_still(self, entry: FileEntry, seen: Identity) -> bool:
+        """Whether a file is the one that was read, by all that can be told without reading; sets the entry's times."""
+        try:
+            status = os.lstat(self._vault.root / entry.path)
+        except OSError:
+            return False
+        entry.mtime, entry.ctime = _times(status)
+        entry.checked = self._read_at(entry.checked, entry.ctime)
+        return identity(status) == seen
 
     @contextmanager
     def _alone(self, path: str) -> Iterator[None]:
@@ -227,7 +248,7 @@ class Sync:
             self._take(path, data, status, checked, counts)
         except Exception as error:  # one file must never keep the others from being found
             log.exception("%s could not be indexed", path)
-            self._fail(path, f"could not be indexed ({type(error).__name__}: {error})", counts)
+            self._fail(path, _not_indexed(error), counts)
         return path
 
     def _take(self, path: str, data: bytes, status: os.stat_result, checked: int, counts: Counts) -> None:
@@ -236,11 +257,8 @@ class Sync:
             before = (known.digest, known.size, known.lines, known.fault) if known is not None else None
         digest = hashlib.sha256(data).hexdigest()
         mtime, ctime = _times(status)
-        looked = known.checked if known is not None else self._looked
-        if ctime < looked - GRAIN_NS and (before is None or before[0] != digest):
-            # Changed since it was looked at, at a time before that: the disk's clock is behind, so its times prove
-            # nothing as soon as for others. The file is read once more.
-            checked = min(checked, ctime)
+        if before is None or before[0] != digest:
+            checked = self._read_at(checked, ctime, known)
         times = (mtime, ctime, checked)
         if before is None and self._moved_here(path, digest, times):
             counts.added += 1
@@ -258,35 +276,53 @@ class Sync:
         if before is not None and path.startswith(JOURNALS) and self._extend(path, data, before, times):
             counts.changed += 1
             return
-        read = self._ahead.take(path, data) if self._ahead is not None else None
-        entry, units = read or read_entries(
+        entry, units = read_entries(
             path, data, self._tokenizer, chunk_chars=self._config.chunk_chars, embed_toc=self._config.embed_toc
         )
         entry.mtime, entry.ctime, entry.checked = times
-        with self.store.lock:
-            self._put(entry, units)
-            self.store.failed.pop(path, None)
-        if before is None:
-            counts.added += 1
-        else:
+        gathered = self._gathered
+        if before is not None:
+            with self.store.lock:
+                self._put(collect([(entry, units)]))
             counts.changed += 1
+            return
+        counts.added += 1
+        with self.store.lock:
+            if gathered is None or gathered.counts is not counts:
+                self._put(collect([(entry, units)]))
+                return
+            enough = gathered.add(entry, units)
+        if enough:
+            self.settle()
+
+    def _read_at(self, checked: int, ctime: int, known: FileEntry | None = None) -> int:
+        """When a file with new content counts as read that was read at ``checked``."""
+        looked = known.checked if known is not None else self._looked
+        # Changed since it was looked at, at a time before that: the disk's clock is behind, so its times prove nothing
+        # as soon as for others. The file is read once more.
+        return min(checked, ctime) if ctime < looked - GRAIN_NS else checked
+
+    def _moved_from(self, digest: str, path: str) -> str | None:
+        """A file that is gone, had these bytes and is read alike under another path. The caller holds the lock."""
+        files = self.store.corpus.files
+        if self._contents is None:
+            self._contents = Contents((entry.digest, entry.path) for entry in files.values())
+        for old in self._contents.like(digest, path):
+            known = files.get(old)
+            if known is None or known.digest != digest:
+                self._contents.discard(digest, old)
+            elif reads_alike(old, path) and not os.path.lexists(self._vault.root / old):
+                return old  # no copy, and not the same name in other letters
+        return None
 
     def _moved_here(self, path: str, digest: str, times: tuple[int, int, int]) -> bool:
         """Take over what is known of a file that is gone and had these bytes; False when it must be read."""
         with self.store.lock:
             files = self.store.corpus.files
-            if self._contents is None:
-                self._contents = Contents((entry.digest, entry.path) for entry in files.values())
-            for old in self._contents.like(digest, path):
-                known = files.get(old)
-                if known is None or known.digest != digest:
-                    self._contents.discard(digest, old)
-                elif reads_alike(old, path) and not os.path.lexists(self._vault.root / old):
-                    break  # no copy, and not the same name in other letters
-            else:
-                return False
-            if path in files:
-                return False  # another thread has read it
+            old = self._moved_from(digest, path)
+            if old is None or self._contents is None or path in files:
+                return False  # or another thread has read it
+            known = files[old]
             self.store.corpus.rename(old, path)
             known.links = links_from(path, known.links)
             known.mtime, known.ctime, known.checked = times
@@ -320,11 +356,13 @@ class Sync:
             known.mtime, known.ctime, known.checked = times
         return True
 
-    def _put(self, entry: FileEntry, units: list[UnitEntry]) -> None:
-        self.store.corpus.put(entry, units)
-        if self._contents is not None:
-            self._contents.add(entry.digest, entry.path)
-        self.store.graph.set_file(entry.path, entry.links, (entry.title, *entry.aliases))
+    def _put(self, batch: Batch) -> None:
+        self.store.corpus.put_batch(batch)
+        for entry in batch.entries:
+            if self._contents is not None:
+                self._contents.add(entry.digest, entry.path)
+            self.store.graph.set_file(entry.path, entry.links, (entry.title, *entry.aliases))
+            self.store.failed.pop(entry.path, None)
 
     def _forget(self, path: str, counts: Counts) -> None:
         if self.store.corpus.remove(path):
@@ -345,6 +383,10 @@ def _looks_same(known: FileEntry, status: os.stat_result) -> bool:
 def _times(status: os.stat_result) -> tuple[int, int]:
     """When a file's content and its status changed, by the clock of the disk it lies on."""
     return status.st_mtime_ns, status.st_ctime_ns
+
+
+def _not_indexed(error: Exception) -> str:
+    return f"could not be indexed ({type(error).__name__}: {error})"
 
 
 def _too_large(size: int) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .corpus import Corpus
     from .entries import FileEntry
     from .excerpts import ExcerptReader
-    from .sync import Store
+    from .store import Store
 
 
 @dataclass(frozen=True, slots=True)

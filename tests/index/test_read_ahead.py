@@ -8,6 +8,7 @@ import pytest
 
 from agentscope_reme import ReMeConfig
 from agentscope_reme.index import Index, read_ahead
+from agentscope_reme.index.sync import Sync
 from agentscope_reme.index.verification import differences
 from agentscope_reme.vault import Vault
 
@@ -43,15 +44,14 @@ def built(root: Path, processes: int):
 def taken_by(monkeypatch) -> list[str]:
     """Paths of the files that a helper's reading was used for."""
     taken: list[str] = []
-    real = read_ahead.ReadAhead.take
+    real = Sync._put_read
 
-    def take(self, path, data):
-        found = real(self, path, data)
-        if found is not None:
-            taken.append(path)
-        return found
+    def put(self, intake, counts):
+        paths = real(self, intake, counts)
+        taken.extend(paths)
+        return paths
 
-    monkeypatch.setattr(read_ahead.ReadAhead, "take", take)
+    monkeypatch.setattr(Sync, "_put_read", put)
     return taken
 
 
@@ -83,17 +83,71 @@ def test_a_helper_that_dies_leaves_its_files_to_this_process(vault, monkeypatch)
     assert (report.added, taken) == (132, [])
 
 
-def test_a_file_that_changed_after_a_helper_read_it_is_read_again(vault):
-    paths = [f"note-{number}.md" for number in range(10)]
+def test_a_file_that_changed_after_a_helper_read_it_is_read_again(vault, monkeypatch):
+    real = Sync._put_read
+
+    def put(self, intake, counts):
+        if "note-1.md" in (entry.path for entry in intake.batch.entries):
+            (vault / "note-1.md").write_text("A quokka.\n")
+            (vault / "note-2.md").unlink()
+        return real(self, intake, counts)
+
+    monkeypatch.setattr(Sync, "_put_read", put)
+    taken = taken_by(monkeypatch)
+    report, opened = built(vault, 1)
+    assert {"note-1.md", "note-2.md"}.isdisjoint(taken)
+    assert (report.added, len(taken), report.failed[0][0]) == (131, 130, "broken.md")
+    assert opened.store.corpus.files["note-1.md"].size == len("A quokka.\n")
+    assert differences(opened.store.corpus, built(vault, 0)[1].store.corpus) == []
+
+
+def test_what_another_thread_has_looked_at_meanwhile_is_not_put_as_a_helper_read_it(vault, monkeypatch):
+    """A note is written and one deleted while a helper has the old ones: no search finds what was deleted."""
+    real = Sync._put_read
+    seen: list[list[int]] = []
+
+    def put(self, intake, counts):
+        met = [entry for entry in intake.batch.entries if entry.path in ("note-1.md", "note-2.md")]
+        if met:
+            (vault / "note-1.md").write_text("A quokka.\n")
+            content = (vault / "note-2.md").read_bytes()
+            (vault / "note-2.md").unlink()
+            self.check(["note-1.md", "note-2.md"])
+            (vault / "note-2.md").write_bytes(content)  # comes back by another name of the disk's
+            monkeypatch.setattr(Sync, "_is_still", lambda *_: True)  # and its times tell nothing
+        paths = real(self, intake, counts)
+        if met:
+            corpus = self.store.corpus
+            seen.append([corpus.files["note-1.md"].size, "note-2.md" in corpus.files])
+        return paths
+
+    monkeypatch.setattr(Sync, "_put_read", put)
+    _, opened = built(vault, 1)
+    assert seen == [[len("A quokka.\n"), False]]
+    assert differences(opened.store.corpus, built(vault, 0)[1].store.corpus) == []
+
+
+def test_files_are_given_back_in_the_order_and_the_batches_they_were_asked_for_in(vault, monkeypatch):
+    monkeypatch.setattr(read_ahead, "BATCH", 4)
+    files = [(f"note-{number}.md", (vault / f"note-{number}.md").stat().st_size) for number in range(10)]
     settings = {"chunk_chars": 1200, "embed_toc": True, "chinese": "bigram"}
-    ahead = read_ahead.ReadAhead(vault, paths, settings, 1)
+    ahead = read_ahead.ReadAhead(vault, files, settings, 2)
     try:
-        assert ahead.take("note-0.md", (vault / "note-0.md").read_bytes()) is not None
-        assert ahead.take("note-1.md", b"other bytes") is None
-        assert ahead.take("not-asked-for.md", b"") is None
+        batches = [ahead.take(path) for path, _ in files]
+        assert ahead.take("not-asked-for.md") is None
     finally:
         ahead.close()
+    assert [[entry.path for entry in intake.batch.entries] if intake is not None else None for intake in batches] == [
+        [path for path, _ in files[number : number + 4]] if number % 4 == 0 else None for number in range(10)
+    ]
     assert all(process.returncode is not None for process in ahead._processes)
+
+
+def test_a_large_file_is_a_batch_of_its_own(monkeypatch):
+    monkeypatch.setattr(read_ahead, "BATCH_BYTES", 100)
+    sizes = [50, 50, 1, 500, 0, 99, 2]
+    batches = read_ahead._batches([(str(number), size) for number, size in enumerate(sizes)])
+    assert batches == [["0", "1"], ["2"], ["3"], ["4", "5"], ["6"]]
 
 
 def test_a_small_vault_and_a_user_who_wants_none_have_no_helpers(monkeypatch):

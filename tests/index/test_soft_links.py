@@ -5,7 +5,7 @@ from agentscope_reme.index.corpus import Corpus
 from agentscope_reme.index.entries import FileEntry
 from agentscope_reme.index.graph import LinkGraph
 from agentscope_reme.index.soft_links import SoftLinks
-from agentscope_reme.index.sync import Store
+from agentscope_reme.index.store import Store
 
 
 class Vault:
