@@ -17,9 +17,15 @@ INJECTED_NAMES = frozenset({"long_term_memory", "recalled_memory"})
 INJECTED_STARTS = ("<retrieved_knowledge>", "<long_term_memory>", "<system-hint>")
 
 
+_AS_JSON = json.JSONEncoder(ensure_ascii=False, default=str)
+
+
 def blocks_of(message: "Msg | Mapping[str, Any]") -> list[dict[str, Any]]:
     """Return a message's content as blocks; a string is one text block, anything malformed is left out."""
-    content = message.get("content") if isinstance(message, Mapping) else message.content
+    # Messages first: whether something is a Mapping takes long to say of what is none.
+    content = getattr(message, "content", None) if type(message) is not dict else message.get("content")
+    if content is None and isinstance(message, Mapping):
+        content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if not isinstance(content, (list, tuple)):
@@ -40,12 +46,12 @@ def output_blocks(output: Any) -> list[dict[str, Any]]:
 
 def text_of(message: "Msg | Mapping[str, Any]") -> str:
     """Return the text blocks of a message, joined by newlines."""
-    return "\n".join(str(block.get("text") or "") for block in blocks_of(message) if block.get("type") == "text")
+    return "\n".join([str(block.get("text") or "") for block in blocks_of(message) if block.get("type") == "text"])
 
 
 def output_text(output: Any) -> str:
     """Return the text of a tool result's output, joined by newlines."""
-    return "\n".join(str(part.get("text") or "") for part in output_blocks(output) if part.get("type") == "text")
+    return "\n".join([str(part.get("text") or "") for part in output_blocks(output) if part.get("type") == "text"])
 
 
 def calls_of(message: "Msg") -> Iterator[dict[str, Any]]:
@@ -58,9 +64,20 @@ def results_of(message: "Msg") -> Iterator[dict[str, Any]]:
     return (block for block in blocks_of(message) if block.get("type") == "tool_result")
 
 
+def has_results(message: "Msg") -> bool:
+    """Say whether a message holds tool results."""
+    return any(block.get("type") == "tool_result" for block in blocks_of(message))
+
+
 def has_content(message: "Msg") -> bool:
     """Say whether anything of the message would reach a model."""
-    return any(block.get("type") != "text" or str(block.get("text") or "").strip() for block in blocks_of(message))
+    blocks = blocks_of(message)
+    return any(block.get("type") != "text" or not is_blank(str(block.get("text") or "")) for block in blocks)
+
+
+def is_blank(text: str) -> bool:
+    """Say whether a text is empty or white space alone."""
+    return not text or text.isspace()
 
 
 def is_injected(message: "Msg", marks: "list[str] | tuple[str, ...]" = ()) -> bool:
@@ -80,6 +97,6 @@ def is_said_by_user(message: "Msg", marks: "list[str] | tuple[str, ...]" = ()) -
 def json_text(value: Any) -> str:
     """Return ``value`` as compact JSON, whatever it holds."""
     try:
-        return json.dumps(value, ensure_ascii=False, default=str)
+        return _AS_JSON.encode(value)
     except (TypeError, ValueError, RecursionError):
         return str(value)

@@ -5,7 +5,7 @@ why it does not.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from .envelope import without_envelope
@@ -51,7 +51,10 @@ _IDENTIFIER = re.compile(
     r"|\d{3,}",
     re.ASCII,
 )
+# The parts between blanks that may hold one: each alternative needs one of these characters, and none has a blank.
+_PART = re.compile(r"(?<!\S)[^\s@/\\_0-9]*+[@/\\_0-9]\S*+", re.ASCII)
 _ERROR_WORD = re.compile(r"\b\w{0,60}(?:Error|Exception)\b|\b(?:ERROR|FATAL|Traceback)\b")
+_ERROR_WORDS = ("Error", "Exception", "ERROR", "FATAL", "Traceback")
 # A longer run of characters is data, not a name.
 LONGEST_IDENTIFIER = 300
 
@@ -120,18 +123,25 @@ def identifiers(texts: Iterable[str], most: int | None = None) -> list[str]:
     for text in texts:
         if most is not None and len(seen) >= most:
             break
-        for line in text.split("\n"):
-            if _ERROR_WORD.search(line, 0, LONGEST_IDENTIFIER):
-                seen.setdefault(line.strip()[:LONGEST_IDENTIFIER])
-        for match in _IDENTIFIER.finditer(text):
-            if len(match.group(0)) <= LONGEST_IDENTIFIER:
-                seen.setdefault(match.group(0).rstrip(".,:;-/"))
+        if any(map(text.__contains__, _ERROR_WORDS)):
+            for line in text.split("\n"):
+                if _ERROR_WORD.search(line, 0, LONGEST_IDENTIFIER):
+                    seen.setdefault(line.strip()[:LONGEST_IDENTIFIER])
+        for name in _names_in(text):
+            seen.setdefault(name)
     return [name for name in seen if len(name) >= 3]
+
+
+def _names_in(text: str) -> Iterator[str]:
+    for part in _PART.findall(text):
+        for match in _IDENTIFIER.finditer(part):
+            if len(match.group(0)) <= LONGEST_IDENTIFIER:
+                yield match.group(0).rstrip(".,:;-/")
 
 
 def has_identifier(text: str) -> bool:
     """Say whether :func:`identifiers` would find a name in a text."""
-    return any(3 <= len(match.group(0).rstrip(".,:;-/")) <= LONGEST_IDENTIFIER for match in _IDENTIFIER.finditer(text))
+    return any(len(name) >= 3 for name in _names_in(text))
 
 
 async def accept(

@@ -137,7 +137,7 @@ class Compaction:
         started = perf_counter()
         await memory.message_tokens()
         entries = list(memory.content)
-        costs = [memory.ledger.cost(message) for message, _ in entries]
+        costs = memory.ledger.costs(entries)
         division = await aside(len(entries), cut, entries, costs, sizes.reserve)
         outcome = await self._fold(memory, sizes, entries, division, reason, extra_instruction)
         offloaded = list(aged)
@@ -205,7 +205,7 @@ class Compaction:
         self, memory: "ReMeInMemoryMemory", sizes: Plan, entries: Sequence[Entry], inside_turn: bool, reason: str
     ) -> Fold | None:
         """Return what is to be folded; None when it is not worth it."""
-        new = sum(memory.ledger.cost(message) for message, _ in entries)
+        new = sum(memory.ledger.costs(entries))
         summary = await memory.summary_tokens()
         overflow = await self._total(memory, sizes) > sizes.window
         # A checkpoint that someone else wrote may be longer than any of ours; then it alone is condensed.

@@ -8,10 +8,11 @@ section that was said on it; the lines below are of the same day.
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import tee
 from typing import TYPE_CHECKING
 
-from .blocks import calls_of, is_said_by_user, output_text, results_of, text_of
+from .blocks import blocks_of, is_said_by_user, output_text, results_of, text_of
 from .checkpoint import EXTRACTIVE, NONE, SECTIONS, identifiers, parse_sections, render_sections
 from .envelope import without_envelope
 from .pacing import Pace
@@ -60,7 +61,7 @@ _TROUBLE_WORDS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Line:
     """A line of a section, without the day on which it was said; where facts compete, how much it is worth."""
 
@@ -152,50 +153,71 @@ def _sorted_lines(messages: Sequence["Msg"], previous: str, words: Mapping[str, 
     before = _lines_before(without_envelope(previous))
     found: dict[str, list[Line]] = {name: [] for name in SECTIONS}
     said = [message for message in messages if is_said_by_user(message)]
+    own: dict[int, list[str]] = {id(message): [] for message in said}  # the lines made of each
     first, newest = (said[0], said[-1]) if said else (None, None)
+    weights = _Weights()
     for message in messages:
+        sentences: Iterable[str] = ()
         if message.role == "assistant":
-            for name, line in _told_by_agent(message):
+            told, sentences = tee(sentences_of(text_of(message)))
+            for name, line in _told_by_agent(message, told, weights):
                 found[name].append(line)
-        elif is_said_by_user(message):
-            sentences = list(sentences_of(text_of(message)))
-            if sentences and (message is first or message is newest):
-                found["Goal"].append(_line(_request(sentences), message))
-            for sentence in sentences:
+        elif id(message) in own:
+            asked = list(sentences_of(text_of(message)))
+            if asked and (message is first or message is newest):
+                found["Goal"].append(_line(_request(asked), message))
+            for sentence in asked:
                 section = section_of(sentence)
                 if section:
                     found[section].append(_line(sentence, message, message.name))
+                    own[id(message)].append(found[section][-1].text)
+        found["Progress"] += [Line(text) for text in _progress(message, sentences, words)]
     last = list(sentences_of(text_of(newest))) if newest is not None else []
     if last:
         found["Next Steps"].append(Line(f"- {words['go_on']}{shortened(_request(last), LINE_CHARS)}"))
         # Where to go on is one place: the newest.
         before["Next Steps"] = [line for line in before.get("Next Steps", []) if not line.text.startswith(_GO_ON)]
-    found["Progress"] = [Line(text) for text in _progress(messages, words)]
-    found["Critical Context"] = _bare_names(said, found) + found["Critical Context"]
+    found["Critical Context"] = _bare_names(said, found, own) + found["Critical Context"]
     lines = {name: _unique([*before.get(name, []), *found[name]]) for name in SECTIONS}
     for name in _BY_WEIGHT:
-        lines[name] = [replace(line, weight=_weight(line.text)) for line in lines[name]]
+        lines[name] = [Line(line.text, line.day, _weight(line.text, weights)) for line in lines[name]]
     return lines
 
 
-def _bare_names(said: Sequence["Msg"], found: Mapping[str, Sequence[Line]]) -> list[Line]:
+class _Weights(dict[str, int]):
+    """What :func:`~agentscope_reme.memory.statements.weight_of` says of sentences that are asked for more than once."""
+
+    def __missing__(self, sentence: str) -> int:
+        self[sentence] = weight_of(sentence)
+        return self[sentence]
+
+
+def _bare_names(
+    said: Sequence["Msg"], found: Mapping[str, Sequence[Line]], own: Mapping[int, Sequence[str]]
+) -> list[Line]:
     """Names that users said in sentences of which no line is made, in order; of too many the newest."""
     told = "\n".join(line.text for lines in found.values() for line in lines)
     days: dict[str, str] = {}
+    shown: set[str] = set()
     for message in reversed(said):
+        # Nearly every name stands in a line made of its own message; only the others are looked for in all of them.
+        lines = "\n".join(own[id(message)])
         for name in identifiers([text_of(message)]):
             days.setdefault(name, _day(message))
+            if name in lines:
+                shown.add(name)
         if len(days) >= MOST_NAMES:
             break
-    bare = [Line(f"- {shortened(name, LINE_CHARS)}", day) for name, day in days.items() if name not in told]
-    return bare[::-1]
+    bare = [(name, day) for name, day in days.items() if name not in shown and name not in told]
+    return [Line(f"- {shortened(name, LINE_CHARS)}", day) for name, day in reversed(bare)]
 
 
-def _told_by_agent(message: "Msg") -> Iterator[tuple[str, Line]]:
+def _told_by_agent(message: "Msg", sentences: Iterable[str], weights: _Weights) -> Iterator[tuple[str, Line]]:
     """The few firm sentences of an agent's message: what it found out, and what it decided."""
     kept = 0
-    for sentence in sentences_of(text_of(message)):
-        section = "Key Decisions" if is_decision(sentence) else "Critical Context" if is_firm(sentence) else None
+    for sentence in sentences:
+        firm = not (decided := is_decision(sentence)) and is_firm(sentence, weights.__getitem__)
+        section = "Key Decisions" if decided else "Critical Context" if firm else None
         if section and not is_passing(sentence):
             yield (
                 section,
@@ -211,29 +233,29 @@ def _request(sentences: Sequence[str]) -> str:
     return max(sentences[:3], key=len)
 
 
-def _progress(messages: Sequence["Msg"], words: Mapping[str, str]) -> Iterator[str]:
-    for message in messages:
-        for call in calls_of(message):
-            arguments = call.get("input")
+def _progress(message: "Msg", sentences: Iterable[str], words: Mapping[str, str]) -> Iterator[str]:
+    """What was done and what went wrong in one message; ``sentences`` are those of an agent's."""
+    for block in blocks_of(message):
+        if block.get("type") == "tool_use":
+            arguments = block.get("input")
             shown = (
                 ", ".join(f"{key}={value}" for key, value in arguments.items()) if isinstance(arguments, dict) else ""
             )
             # On one line: an argument may hold headings, and they are not ours.
-            yield f"- {words['done']}{call.get('name')}({shortened(_one_line(shown), 120)})"
-        for result in results_of(message):
-            trouble = _trouble(output_text(result.get("output")))
-            if trouble:
-                yield f"- {words['blocked']}{result.get('name')}: {shortened(_one_line(trouble), LINE_CHARS)}"
-        if message.role == "assistant":
-            first = next((one for one in sentences_of(text_of(message)) if len(one) > 12 and not is_passing(one)), None)
-            if first:
-                yield f"- {words['done']}{message.name}: {shortened(first, 160)}"
+            yield f"- {words['done']}{block.get('name')}({shortened(_one_line(shown), 120)})"
+    for result in results_of(message):
+        trouble = _trouble(output_text(result.get("output")))
+        if trouble:
+            yield f"- {words['blocked']}{result.get('name')}: {shortened(_one_line(trouble), LINE_CHARS)}"
+    first = next((one for one in sentences if len(one) > 12 and not is_passing(one)), None)
+    if first:
+        yield f"- {words['done']}{message.name}: {shortened(first, 160)}"
 
 
 def _trouble(output: str) -> str:
     """The first line that tells of an error, or ""."""
     lowered = output.lower()
-    found = _TROUBLE.search(output) if any(word in lowered for word in _TROUBLE_WORDS) else None
+    found = _TROUBLE.search(output) if any(map(lowered.__contains__, _TROUBLE_WORDS)) else None
     if found is None:
         return ""
     start = output.rfind("\n", 0, found.start()) + 1
@@ -310,7 +332,7 @@ def _by_worth(name: str, lines: Sequence[Line]) -> Iterable[int]:
     return newest
 
 
-def _weight(text: str) -> int:
+def _weight(text: str, weights: _Weights) -> int:
     """What people said weighs more than what the agent did."""
     _, of_agent, told = text.partition(_OF_AGENT)
-    return weight_of(told) - 1 if of_agent else weight_of(text.removeprefix("- "))
+    return weights[told] - 1 if of_agent else weights[text.removeprefix("- ")]

@@ -143,7 +143,13 @@ class Ledger:
     def cost(self, message: "Msg") -> int:
         """Return the tokens of a message that has been counted; 0 before."""
         entry = self._costs.get(id(message))
-        return self._corrected(entry[1]) if entry else 0
+        if entry is None:
+            return 0
+        return entry[1] if self._factor == 1.0 else self._corrected(entry[1])
+
+    def costs(self, entries: Sequence[Entry]) -> list[int]:
+        """Return the tokens of each message; 0 for what has not been counted."""
+        return [self.cost(message) for message, _ in entries]
 
     def changed(self, message: "Msg") -> None:
         """Note that a message's content was changed in place, so that it is counted again."""
@@ -161,8 +167,9 @@ class Ledger:
             self._next_look = first + most
             entries = entries[first : first + most]
         pace, costs = Pace(), self._costs
-        for message, _ in entries:
-            await pace.turn()
+        for number, (message, _) in enumerate(entries):
+            if number % 20 == 0:
+                await pace.turn()
             if self._costs is not costs:  # made again by someone else meanwhile, and compared in doing so
                 return
             entry = costs.get(id(message))
@@ -187,14 +194,14 @@ def _same(one: "Msg", other: "Msg") -> bool:
 
 def weight(message: "Msg") -> int:
     """Return the characters a message holds: a cheap sign that it was changed in place."""
-    return sum(_block_weight(block) for block in blocks_of(message))
+    return sum([_block_weight(block) for block in blocks_of(message)])
 
 
 def _block_weight(block: Mapping[str, Any]) -> int:
     kind = block.get("type")
     if kind == "tool_result":
-        return 1 + sum(_block_weight(part) for part in output_blocks(block.get("output")))
+        return 1 + sum([_block_weight(part) for part in output_blocks(block.get("output"))])
     if kind == "tool_use":
         arguments = block.get("input")
-        return 1 + (sum(len(str(value)) for value in arguments.values()) if isinstance(arguments, dict) else 0)
+        return 1 + (sum([len(str(value)) for value in arguments.values()]) if isinstance(arguments, dict) else 0)
     return 1 + len(str(block.get("text") or block.get("thinking") or ""))

@@ -1,7 +1,7 @@
 """What a sentence of a conversation is, by rules for English and Chinese: a rule, a decision, a fact worth keeping."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from .checkpoint import has_identifier
 
@@ -26,6 +26,11 @@ _DECISION = re.compile(
     r"|决定|就用|改用|改成|选择|选了|定了|确定|敲定|同意|改为",
     re.IGNORECASE,
 )
+# No decision is without one of these.
+_DECISION_WORDS = (
+    "decid", "let's ", "lets ", "we'll ", "we will ", "go with", "going with", "chose", "choose", "instead of",
+    "agreed", "settled", "决定", "就用", "改用", "改成", "选择", "选了", "定了", "确定", "敲定", "同意", "改为",
+)  # fmt: skip
 # Who or what something is called, is, or where it is. A Chinese predicate needs words on both sides.
 _NAMED = re.compile(
     r"[A-Z][a-z]+\s+[A-Z][a-z]+|\b(?:is|are|was) (?:now )?(?:called|named)\b|\b(?:is|are) (?:now )?[A-Z][a-z]"
@@ -55,7 +60,7 @@ def section_of(sentence: str) -> str | None:
     """Return the section of a checkpoint to which a sentence of a user belongs; None when it says nothing to keep."""
     if _is_rule(sentence):
         return "Constraints"
-    if _DECISION.search(sentence):
+    if _tells_decision(sentence):
         return "Key Decisions"
     if not sentence.endswith(("?", "？")) and (_FACT.search(sentence) or _NAMED.search(sentence)):
         return "Critical Context"
@@ -64,12 +69,17 @@ def section_of(sentence: str) -> str | None:
 
 def _is_rule(sentence: str) -> bool:
     lowered = sentence.lower()
-    return any(word in lowered for word in _RULE_WORDS) and _RULE.search(sentence) is not None
+    return any(map(lowered.__contains__, _RULE_WORDS)) and _RULE.search(sentence) is not None
 
 
 def is_decision(sentence: str) -> bool:
     """Say whether a sentence tells of a decision."""
-    return _DECISION.search(sentence) is not None and not sentence.endswith(("?", "？"))
+    return _tells_decision(sentence) and not sentence.endswith(("?", "？"))
+
+
+def _tells_decision(sentence: str) -> bool:
+    lowered = sentence.lower()
+    return any(map(lowered.__contains__, _DECISION_WORDS)) and _DECISION.search(sentence) is not None
 
 
 def is_passing(sentence: str) -> bool:
@@ -80,10 +90,10 @@ def is_passing(sentence: str) -> bool:
 def weight_of(sentence: str) -> int:
     """Return how much a fact is worth beside others: 2 for a name, path or number, less for what is said in passing."""
     told = sentence[:MOST_CHARS]
-    firm = 2 if _NAMED.search(told) or has_identifier(told) else 1
+    firm = 2 if has_identifier(told) or _NAMED.search(told) else 1
     return firm - (1 if is_passing(told) else 0)
 
 
-def is_firm(sentence: str) -> bool:
-    """Say whether a sentence holds a name, a path, an id or a number of three digits and more."""
-    return weight_of(sentence) > 1 and not sentence.endswith(("?", "？"))
+def is_firm(sentence: str, weigh: Callable[[str], int] = weight_of) -> bool:
+    """Say whether a sentence holds a name, a path, an id or a number of three digits and more, and asks nothing."""
+    return weigh(sentence) > 1 and not sentence.endswith(("?", "？"))

@@ -7,7 +7,7 @@ paths and ids intact; media become a marker; thinking becomes plain text or is l
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .blocks import MEDIA, blocks_of, json_text, output_blocks
+from .blocks import MEDIA, blocks_of, is_blank, json_text, output_blocks
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
@@ -45,7 +45,7 @@ def block_text(block: dict[str, Any], *, thinking: bool = True) -> str:
 def tells(message: "Msg") -> bool:
     """Say whether :func:`rendered` has anything of a message."""
     return any(
-        block.get("type") not in ("text", "thinking") or str(block.get(block["type"]) or "").strip()
+        block.get("type") not in ("text", "thinking") or not is_blank(str(block.get(block["type"]) or ""))
         for block in blocks_of(message)
     )
 
@@ -62,7 +62,7 @@ def media_marker(block: dict[str, Any]) -> str:
 
 def rendered(message: "Msg", *, thinking: bool = True) -> str:
     """Render one message as ``[time] speaker: text``; "" when nothing of it is text."""
-    body = "\n".join(filter(None, (block_text(block, thinking=thinking) for block in blocks_of(message))))
+    body = "\n".join(filter(None, [block_text(block, thinking=thinking) for block in blocks_of(message)]))
     if not body:
         return ""
     speaker = "tool" if message.role == "system" and "→" in body else message.name

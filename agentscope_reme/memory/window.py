@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .blocks import HINT, PINNED, RECALL, blocks_of, calls_of, has_content, is_said_by_user, results_of
+from .blocks import HINT, PINNED, RECALL, blocks_of, calls_of, has_content, has_results, is_said_by_user, results_of
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
@@ -44,7 +44,7 @@ def turn_opening(entries: Sequence[Entry]) -> list[int]:
         message, marks = entries[i]
         if is_said_by_user(message, marks):
             run.append(i)
-        elif message.role == "assistant" or any(True for _ in results_of(message)):
+        elif message.role == "assistant" or has_results(message):
             break
     return run[::-1]
 
@@ -54,6 +54,8 @@ def pairs(messages: Sequence["Msg"]) -> list[tuple[int, int]]:
     waiting: dict[Any, list[int]] = defaultdict(list)
     found = []
     for i, message in enumerate(messages):
+        if isinstance(message.content, str):
+            continue
         for block in blocks_of(message):
             if block.get("type") == "tool_use":
                 waiting[block.get("id")].append(i)
@@ -119,7 +121,7 @@ def bare_cut(entries: Sequence[Entry], *, standing: bool) -> Cut:
 
 def _with_partners(kept: set[int], messages: Sequence["Msg"]) -> set[int]:
     """Add to kept messages those that hold their calls or results."""
-    if not any(any(calls_of(messages[i])) or any(results_of(messages[i])) for i in kept):
+    if not any(any(calls_of(messages[i])) or has_results(messages[i]) for i in kept):
         return kept
     partners = pairs(messages)
     grown = set(kept)
@@ -142,13 +144,13 @@ def _tail_start(entries: Sequence[Entry], costs: Sequence[int], reserve: int) ->
         fits = i
     # The latest legal start that leaves something a model would see, beside hints: the floor under "something recent is
     # kept".
-    last = max(
+    last = next(
         (
             i
-            for i, (message, marks) in enumerate(entries)
-            if HINT not in marks and (has_content(message) or any(results_of(message)))
+            for i in range(count - 1, -1, -1)
+            if HINT not in entries[i][1] and (has_content(entries[i][0]) or has_results(entries[i][0]))
         ),
-        default=count - 1,
+        count - 1,
     )
     floor = legal[bisect_right(legal, last) - 1]
     if fits > floor:
@@ -184,7 +186,7 @@ def _stays(message: "Msg", marks: list[str]) -> bool:
     """Standing instructions, hints and what is marked ``pinned`` are not folded; recalled text goes with the fold."""
     if HINT in marks or PINNED in marks:
         return True
-    return message.role == "system" and RECALL not in marks and not any(True for _ in results_of(message))
+    return message.role == "system" and RECALL not in marks and not has_results(message)
 
 
 # --- A broken history, shown whole ----------------------------------------------------------------------------------
@@ -222,16 +224,14 @@ def repaired(messages: Sequence["Msg"]) -> list["Msg"]:
     if is_sound(messages):
         return list(messages)
     owner = _owners(messages)
-    last_turn = max(
-        (i for i, m in enumerate(messages) if any(True for _ in calls_of(m)) or not _only_results(m)), default=-1
-    )
+    last_turn = max((i for i, m in enumerate(messages) if any(calls_of(m)) or not _only_results(m)), default=-1)
     shown: list[Msg] = []
     for i, message in enumerate(messages):
         calls = {block.get("id"): block for block in calls_of(message)}
         if not has_content(message) and message.role == "assistant":
             continue
         if not calls:
-            rest = message if not any(True for _ in results_of(message)) else _without_results(message)
+            rest = message if not has_results(message) else _without_results(message)
             if rest is message or blocks_of(rest):
                 shown.append(rest)
             continue

@@ -14,7 +14,6 @@ from typing import Any
 
 from ..errors import NoteNotFound
 from .journal_lines import (
-    AS_LINE,
     JournalLine,
     JournalRecord,
     last_lines,
@@ -146,23 +145,21 @@ class Journal:
         now = self._clock().isoformat(timespec="milliseconds")
         pending: set[tuple[str, bytes]] = set()
         for record in records:
-            plain, text = strict_message(record.msg)
-            message = take_out(plain, keep)
+            message = take_out(strict_message(record.msg), keep)
             digest = said_digest(message)
             name = str(message.get("id") or f"sha-{digest.hex()}")
-            if (name, digest) in pending or self._holds(name, digest):
+            key = seen_key(name, digest)
+            if (name, digest) in pending or self._holds(key, name, digest):
                 continue
             pending.add((name, digest))
-            if text is None or message != plain:
-                text = AS_LINE.encode(message)
             seq = self._known.seq + len(pending)
-            raw = line_bytes(name, seq, text, record.marks, record.tokens, record.left_at or now)
-            lines.append((raw, seq, seen_key(name, digest)))
+            raw = line_bytes(name, seq, message, record.marks, record.tokens, record.left_at or now)
+            lines.append((raw, seq, key))
         return lines
 
-    def _holds(self, name: str, digest: bytes) -> bool:
+    def _holds(self, key: int, name: str, digest: bytes) -> bool:
         """Whether a line has this very message; the line is asked, so that no chance match can lose one."""
-        offset = self._known.seen.get(seen_key(name, digest))
+        offset = self._known.seen.get(key)
         if offset is None:
             return False
         with self._storage.opened(self.path) as (descriptor, _, _):

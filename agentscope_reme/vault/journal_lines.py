@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .jsonable import dumps, to_jsonable
+from .jsonable import dumps, is_jsonable, to_jsonable
 
-# So many brackets cannot be nested deeper than what is stored.
-PLAIN_DEPTH = 100
-AS_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_AS_SAID = json.JSONEncoder(sort_keys=True)
+# What they are given has been found to be JSON, so nothing in it holds itself.
+_AS_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False)
+_AS_SAID = json.JSONEncoder(sort_keys=True, check_circular=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +41,20 @@ class JournalLine:
     line: int = 0
 
 
-def strict_message(message: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
-    """What :func:`to_jsonable` gives, and its JSON text where it is plain JSON already, as most messages are."""
-    try:
-        text = AS_LINE.encode(message)
-        if text.count("{") + text.count("[") <= PLAIN_DEPTH:
-            text.encode("utf-8")
-            plain: dict[str, Any] = json.loads(text)
-            return plain, text
-    except (ValueError, TypeError, RecursionError):
-        pass
-    return to_jsonable(message), None
+def strict_message(message: dict[str, Any]) -> dict[str, Any]:
+    """The message where it is strict JSON, as most are; else what :func:`to_jsonable` makes of it."""
+    if is_jsonable(message):
+        return message
+    converted: dict[str, Any] = to_jsonable(message)
+    return converted
 
 
-def line_bytes(name: str, seq: int, message: str, marks: tuple[str, ...], tokens: int | None, left_at: str) -> bytes:
-    """A whole line with its end; ``message`` is JSON text already."""
-    rest = AS_LINE.encode({"marks": to_jsonable(list(marks)), "tokens": tokens, "left_at": left_at})
-    return f'{{"id":{AS_LINE.encode(name)},"seq":{seq},"msg":{message},{rest[1:]}\n'.encode()
+def line_bytes(
+    name: str, seq: int, message: dict[str, Any], marks: tuple[str, ...], tokens: int | None, left_at: str
+) -> bytes:
+    """A whole line with its end; ``message`` is strict JSON."""
+    fields = {"id": name, "seq": seq, "msg": message, "marks": to_jsonable(list(marks)) if marks else []}
+    return f"{_AS_LINE.encode({**fields, 'tokens': tokens, 'left_at': left_at})}\n".encode()
 
 
 def said_digest(message: dict[str, Any]) -> bytes:

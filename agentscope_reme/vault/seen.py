@@ -20,10 +20,13 @@ class Seen:
     def add(self, key: int, offset: int) -> None:
         """Note where the line of a key begins; the first place stays."""
         row = key % ROWS
-        keys = self._keys.setdefault(row, array("Q"))
+        keys = self._keys.get(row)
+        if keys is None:
+            keys = self._keys[row] = array("Q")
+            self._offsets[row] = array("Q")
         if key not in keys:
             keys.append(key)
-            self._offsets.setdefault(row, array("Q")).append(offset)
+            self._offsets[row].append(offset)
 
     def get(self, key: int) -> int | None:
         """Return the offset noted for a key, or None."""

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.memory.checkpoint import (
+    _IDENTIFIER,
     Accepted,
     Rejected,
     accept,
@@ -252,6 +253,13 @@ def test_names_numbers_and_error_lines_are_found_once_each():
     assert [name for name in expected if name not in found] == []
     assert len(found) == len(set(found))
     assert identifiers(["nothing here, really, of 42 or 7"]) == []
+
+
+@given(st.text(alphabet="aB1_./\\@-+~:vhtps 汉é\u3000\u00a0\t\n\x1c,", max_size=60))
+def test_names_are_those_of_the_pattern_read_over_the_whole_text(text):
+    """It is read by the parts that may hold one, which is faster."""
+    found = [match.group(0).rstrip(".,:;-/") for match in _IDENTIFIER.finditer(text)]
+    assert identifiers([text]) == [name for name in dict.fromkeys(found) if len(name) >= 3]
 
 
 # --- Without a model --------------------------------------------------------------------------------------------------

@@ -125,6 +125,19 @@ def test_rules_are_recognised_however_they_are_written(rule):
 
 
 @pytest.mark.parametrize(
+    "decision",
+    [
+        "We DECIDED it.", "A deciding vote.", "Let's go there.", "lets take two", "We'll use tabs.", "We Will Go.",
+        "go with blue", "Going with blue.", "I chose tea.", "You choose.", "Tea Instead of milk.", "Agreed.",
+        "Settled!", "就用这个", "改用茶", "改成红的", "选择茶", "选了茶", "定了", "确定去",
+        "敲定了", "同意", "改为周三", "决定去",
+    ],
+)  # fmt: skip
+def test_decisions_are_recognised_however_they_are_written(decision):
+    assert section_of(decision) == "Key Decisions"
+
+
+@pytest.mark.parametrize(
     "chat", ["It never rained.", "That must be hard.", "It must have been.", "I remember the sea."]
 )
 def test_what_only_sounds_like_a_rule_is_none(chat):

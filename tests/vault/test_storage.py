@@ -14,7 +14,7 @@ import pytest
 from agentscope_reme.errors import NoteChanged, NoteError, NoteExists, NoteNotFound
 from agentscope_reme.vault import Vault
 from agentscope_reme.vault.encoding import clean_text
-from agentscope_reme.vault.jsonable import dumps, to_jsonable
+from agentscope_reme.vault.jsonable import dumps, is_jsonable, to_jsonable
 from agentscope_reme.vault.storage import ANY, Storage, version_of
 
 
@@ -424,6 +424,7 @@ def test_every_value_becomes_strict_json_by_the_stated_rules() -> None:
         "surrogate": ("a\ud83d", "a\ufffd"),
         "nul": ("a\x00", "a\x00"),
         "big": (10**30, 10**30),
+        "long": (10**5_000, hex(10**5_000)),
         "true": (True, True),
         "none": (None, None),
     }
@@ -431,6 +432,8 @@ def test_every_value_becomes_strict_json_by_the_stated_rules() -> None:
         assert to_jsonable(value) == wanted, name
         assert json.loads(dumps(value)) == wanted, name
         assert to_jsonable(to_jsonable(value)) == to_jsonable(value), name
+        assert not is_jsonable(value) or (to_jsonable(value) == value and json.loads(json.dumps(value)) == value), name
+        assert is_jsonable(to_jsonable(value)), name
     keys = {1: "a", date(2026, 1, 1): "b", None: "c", False: "d", (1, "x"): "e", "k\ud83d": "f"}
     assert list(to_jsonable(keys)) == ["1", "2026-01-01", "null", "false", '[1, "x"]', "k\ufffd"]
 
@@ -439,6 +442,12 @@ def test_conversions_can_be_listed() -> None:
     converted: list[str] = []
     to_jsonable({"when": {"at": [float("nan")]}, "ok": 1, "p": Path("a")}, converted)
     assert [line.split(":")[0] for line in converted] == ["when.at[0]", "p"]
+
+
+@pytest.mark.parametrize("odd", [{1: "a"}, {"k\ud83d": 1}, [(1,)], ["\udce4"], {"a": [float("nan")]}, [10**5_000]])
+def test_what_is_not_json_yet_is_told_from_what_is(odd: Any) -> None:
+    assert not is_jsonable(odd)
+    assert is_jsonable({"a": [1, 2.5, None, True, {"汉😀": "é\x00"}], "b": {}})
 
 
 def test_values_inside_themselves_or_too_deep_do_not_stop_a_save() -> None:
