@@ -23,7 +23,7 @@ from .resource_card import BY_RULES, GENERATOR, card_by_rules
 from .resource_catalog import CATALOG, Read, load, remember
 from .resource_notes import find_notes, reindex, remove_note, retarget, state_of, write_note
 from .resource_plan import card_by_model
-from .resource_text import Reading, is_readable, read_resource
+from .resource_text import ReaderMissing, Reading, UnreadableDocument, is_readable, read_resource
 
 if TYPE_CHECKING:
     from ..config import Language
@@ -137,7 +137,7 @@ async def _attempt(batch: _Batch, path: str, planner: Planner | None, language: 
     try:
         await _one(batch, path, planner, language)
     except ReMeError as error:
-        failed = Outcome(path, "failed", error=str(error), retry=not isinstance(error, PathError))
+        failed = Outcome(path, "failed", error=str(error), retry=not isinstance(error, PathError | ReaderMissing))
         batch.results.append(failed)
     except Exception as error:  # a reader or a disk that fails in a way of its own must not stop the others
         logger.exception("%s could not be read.", path)
@@ -264,7 +264,11 @@ async def _card(
     version, made_by = await asyncio.to_thread(state_of, vault, note) if note else ("", "")
     if note and version == read.version and (planner is None or made_by == GENERATOR):
         return Outcome(path, "unchanged", note, made_by)
-    reading: Reading = await asyncio.to_thread(read_resource, vault, path, data)
+    try:
+        reading: Reading = await asyncio.to_thread(read_resource, vault, path, data)
+    except UnreadableDocument as problem:
+        # So it will be until it changes; the card of a version before stays.
+        return Outcome(path, "failed", note or "", made_by, str(problem))
     error, retry = "", False
     refused: tuple[str, ...] = ()
     card, generator = None, BY_RULES
@@ -272,7 +276,7 @@ async def _card(
         try:
             card, taken = await card_by_model(planner, reading, language)
             generator, refused = GENERATOR, tuple(taken.refused)
-            reading = _as_read(reading, taken.read)
+            reading = _as_read(reading, taken.read - taken.passed_over)
         except PlanError as problem:
             logger.warning("The model made no card of %s (%s).", path, problem)
             error, retry = str(problem), problem.reason in ("timeout", "model")

@@ -254,7 +254,8 @@ def _mentioned(reading: Reading) -> dict[str, tuple[str, ...]]:
     days = (mention for line in lines for mention in find_dates(line))
     lists = {
         "names": _most(name for line in lines for name in names_of(line)),
-        "numbers": _most(one for line in lines for one in identifiers_of(line)),
+        # Of a table its first rows would be all there is.
+        "numbers": _most(one for line in lines for one in identifiers_of(line)) if not reading.rows else (),
         "dates": _most(mention.first for mention in days if mention.grain == "day" and mention.first),
     }
     return {kind: found for kind, found in lists.items() if found}

@@ -67,11 +67,14 @@ class Taken:
     description: str = ""
     points: list[Point] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
-    read: int = 0  # blocks that the model has seen
+    read: int = 0  # blocks that the model was shown
+    passed_over: int = 0  # those of them of which it made no plan
 
 
 async def card_by_model(planner: "Planner", reading: Reading, language: str = "auto") -> tuple[CardText, Taken]:
     """Have the model read a document, piece by piece.
+
+    A piece that the model makes no plan of is passed over, unless nothing else was read.
 
     Raises:
         PlanError: There is no card; nothing was changed.
@@ -79,6 +82,7 @@ async def card_by_model(planner: "Planner", reading: Reading, language: str = "a
     tongue = language_of([reading.text[:200_000]]) if language == "auto" else language
     system = system_prompt(tongue)
     taken, limit, requests = Taken(), PIECE_CHARS, 0
+    failed: list[PlanError] = []
     while taken.read < len(reading.blocks) and requests < MOST_PIECES:
         lines = list(_piece(reading, taken.read, limit))
         data = fenced("document", "\n".join(lines), source=reading.path, title=name_of(reading.title, reading.path))
@@ -87,9 +91,17 @@ async def card_by_model(planner: "Planner", reading: Reading, language: str = "a
         try:
             plan = await planner.plan(ResourcePlan, system=system, user=user, language=tongue)
         except PlanError as error:
-            if error.reason != "too_long" or limit <= SMALLEST_PIECE:
+            if error.reason == "too_long" and limit > SMALLEST_PIECE:
+                limit = max(SMALLEST_PIECE, limit // 2)
+                continue
+            if error.reason != "malformed":
                 raise
-            limit = max(SMALLEST_PIECE, limit // 2)
+            failed.append(error)
+            taken.read, taken.passed_over = taken.read + len(lines), taken.passed_over + len(lines)
+            if taken.passed_over == taken.read and (len(failed) > 1 or taken.read == len(reading.blocks)):
+                raise  # a model that understands none of it
+            taken.refused.append(f"{len(lines)} passages: {error}")
+            requests += 1
             continue
         requests += 1
         _take(plan, taken, reading, taken.read, taken.read + len(lines))

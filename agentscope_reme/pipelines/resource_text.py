@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import NoteError
 from ..vault.encoding import clean_text
@@ -42,6 +42,14 @@ _PART = re.compile(r"^\[Part \d+/\d+\]\s*")
 _YAML_KEY = re.compile(r"^([\w.-][\w .-]*?)[ \t]*:(?=[ \t\r\n]|$)", re.MULTILINE)
 
 Place = Literal["line", "page", "paragraph"]
+
+
+class UnreadableDocument(NoteError):
+    """A document whose bytes cannot be read, whatever is tried: damaged, encrypted, too large, no text."""
+
+
+class ReaderMissing(NoteError):
+    """What reads this kind of document is not installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,24 +98,26 @@ def read_resource(vault: "Vault", path: str, data: bytes) -> Reading:
         data: Its bytes.
 
     Raises:
-        NoteError: It cannot be read; the message says why, and what would help.
+        UnreadableDocument: It cannot be read; the message says why, and what would help.
+        ReaderMissing: What reads it is not installed; the message says what to install.
     """
     suffix = PurePosixPath(path).suffix.lower()
     if suffix not in DOCUMENTS:
         return _read_text(path, data)
     if len(data) > DOCUMENT_BYTES:
-        raise NoteError(f"{path} has {len(data):,} bytes, more than the {DOCUMENT_BYTES:,} that are opened", path)
+        why = f"{path} has {len(data):,} bytes, more than the {DOCUMENT_BYTES:,} that are opened"
+        raise UnreadableDocument(why, path)
     reader = _read_pdf if suffix == ".pdf" else _read_docx
     try:
         return reader(path, data)
     except ImportError as error:
-        raise NoteError(
+        raise ReaderMissing(
             f"{path}: {suffix[1:]} documents need the extra `docs` (pip install 'agentscope-reme[docs]'): {error}", path
         ) from error
     except NoteError:
         raise
     except Exception as error:  # readers of foreign formats fail in ways of their own
-        raise NoteError(f"{path} cannot be read ({type(error).__name__}: {error})", path) from error
+        raise UnreadableDocument(f"{path} cannot be read ({type(error).__name__}: {error})", path) from error
 
 
 def _read_text(path: str, data: bytes) -> Reading:
@@ -120,7 +130,8 @@ def _read_text(path: str, data: bytes) -> Reading:
         partial = f"{len(shown):,} of {len(data):,} bytes"
     text, _, encoding, _ = decode(shown)
     if encoding == "binary":
-        raise NoteError(f"{path} holds no text", path)
+        raise UnreadableDocument(f"{path} holds no text", path)
+    text = text.removeprefix("\ufeff")
     document = read_document(path, text)
     blocks = tuple(
         Block(unit.start_line, unit.end_line, _PART.sub("", _with_context(unit.text, unit.context)), unit.headings)
@@ -175,7 +186,7 @@ def _read_pdf(path: str, data: bytes) -> Reading:
 
     reader = PdfReader(io.BytesIO(data))
     if reader.is_encrypted and not reader.decrypt(""):
-        raise NoteError(f"{path} is encrypted; put in a copy without a password", path)
+        raise UnreadableDocument(f"{path} is encrypted; put in a copy without a password", path)
     begun, blocks, count = time.monotonic(), [], len(reader.pages)
     read = 0
     for number, page in enumerate(reader.pages, 1):
@@ -194,16 +205,13 @@ def _read_docx(path: str, data: bytes) -> Reading:
 
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         if sum(entry.file_size for entry in packed.infolist()) > _UNPACKED_BYTES:
-            raise NoteError(f"{path} unpacks to more than {_UNPACKED_BYTES:,} bytes", path)
+            raise UnreadableDocument(f"{path} unpacks to more than {_UNPACKED_BYTES:,} bytes", path)
     document = Document(io.BytesIO(data))
     headings: list[str] = []
     blocks: list[Block] = []
     for number, item in enumerate(document.iter_inner_content(), 1):
         if hasattr(item, "rows"):
-            for row in item.rows:
-                cells = list(dict.fromkeys(clean_text(cell.text).strip() for cell in row.cells))
-                if any(cells):
-                    blocks.append(Block(number, number, " | ".join(cells), tuple(headings)))
+            blocks += [Block(number, number, row, tuple(headings)) for row in _rows(item)]
             continue
         text = clean_text(item.text).strip()
         if not text:
@@ -215,6 +223,24 @@ def _read_docx(path: str, data: bytes) -> Reading:
         blocks.append(Block(number, number, text, tuple(headings)))
     title = clean_text(str(document.core_properties.title or "")).strip()
     return Reading(path, title or PurePosixPath(path).stem, tuple(blocks), "paragraph", len(data))
+
+
+def _rows(table: Any) -> Iterator[str]:
+    """The rows of a Word table, each in one line; what tables inside its cells say stands in these."""
+    for row in table.rows:
+        # A merged cell is given once for each column that it spans; two cells may say the same.
+        cells = {id(cell._tc): cell for cell in row.cells}.values()
+        told = [" ".join(_of_cell(cell)) for cell in cells]
+        if any(told):
+            yield " | ".join(told)
+
+
+def _of_cell(cell: Any) -> Iterator[str]:
+    for item in cell.iter_inner_content():
+        if hasattr(item, "rows"):
+            yield from _rows(item)
+        elif text := clean_text(item.text).strip():
+            yield text
 
 
 def _paragraphs(text: str) -> Iterator[str]:

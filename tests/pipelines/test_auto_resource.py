@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -254,6 +255,39 @@ async def test_one_document_that_fails_neither_stops_nor_skips_the_others(vault_
     assert len(cards(vault)) == 2
 
 
+async def test_what_cannot_be_read_is_named_once_and_left_until_it_changes(vault_dir):
+    vault = vault_at(vault_dir, a_pdf=b"%PDF-1.4 broken", b_txt=PLAN)
+    first = await run(vault)
+    assert first.metadata["failed"] == ["resource/a.pdf"]
+    assert not first.metadata["retry"], "trying again does not help"
+    assert unread(vault) == []
+    assert (await run(vault)).success
+    named = await run(vault, ["resource/a.pdf"])
+    assert named.metadata["failed"] == ["resource/a.pdf"], "who asks for it is told again"
+    put(vault, "resource/a.pdf", pdf_of("The lease ends in May."))
+    assert (await run(vault)).metadata["created"] == ["resource/a.pdf"]
+
+
+async def test_a_new_version_that_cannot_be_read_leaves_the_card_of_the_one_before(vault_dir):
+    vault = vault_at(vault_dir, a_pdf=pdf_of("The lease ends in May."))
+    await run(vault)
+    before = cards(vault)
+    put(vault, "resource/a.pdf", b"%PDF-1.4 broken")
+    response = await run(vault)
+    assert (response.metadata["failed"], cards(vault)) == (["resource/a.pdf"], before)
+    assert unread(vault) == []
+
+
+async def test_a_document_waits_for_what_reads_it_to_be_installed(vault_dir, monkeypatch):
+    vault = vault_at(vault_dir, a_pdf=pdf_of("The lease ends in May."))
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "pypdf", None)
+        response = await run(vault)
+    assert response.metadata["failed"] == ["resource/a.pdf"]
+    assert not response.metadata["retry"]
+    assert (await run(vault)).metadata["created"] == ["resource/a.pdf"]
+
+
 async def test_a_disk_that_refuses_one_card_is_tried_again_later(vault_dir, monkeypatch):
     vault = vault_at(vault_dir, a_md=REPORT, b_txt=PLAN)
     real = vault.write_sync
@@ -445,6 +479,26 @@ async def test_when_the_model_fails_there_is_a_card_by_rules_and_the_next_run_im
     assert "Revenue rose" not in cards(vault)[CARD]
     assert len(model.requests) == 3
     assert len(cards(vault)) == 2
+
+
+async def test_a_piece_that_the_model_makes_no_plan_of_costs_no_other(vault_dir):
+    text = "\n\n".join(f"{'Oak' if part < 40 else 'Elm'} is bought in lot {part}. {'x' * 900}" for part in range(80))
+    vault = vault_at(vault_dir, wood_txt=text)
+
+    def answer(request):
+        return (
+            "I cannot." if "Oak is bought in lot 2." in request.role_text("user") else points(("Wood is bought.", [1]))
+        )
+
+    planner, model = planner_of(default=answer)
+    response = await run(vault, planner=planner)
+    assert response.success
+    ((path, card),) = cards(vault).items()
+    assert front_of(vault, path)["generator"] == "resource@1"
+    assert "Wood is bought." in card
+    assert re.search(r"Only (\d+) of 80 passages were read\.", card)
+    assert any("passages: " in told for told in response.metadata["results"][0]["refused"])
+    assert len(model.requests) <= 6
 
 
 async def test_a_model_that_never_gives_a_plan_is_not_asked_for_ever(vault_dir):

@@ -1,5 +1,7 @@
 """Documents of every kind are read in passages that say where they stand."""
 
+import io
+
 import pytest
 
 from agentscope_reme.errors import NoteError
@@ -81,6 +83,26 @@ def test_a_word_document_is_read_with_its_headings_and_tables(vault_dir):
     assert held["It ends in May."] == ("The lease",)
     assert held["It is 900 EUR."] == ("The lease", "Rent")
     assert held["May | 900"] == ("The lease", "Rent")
+
+
+def test_cells_that_say_the_same_and_tables_within_tables_are_read(vault_dir):
+    from docx import Document
+
+    document = Document()
+    table = document.add_table(2, 3)
+    for cell, text in zip(table.rows[0].cells, ("oak", "3", "3"), strict=True):
+        cell.text = text
+    table.cell(1, 0).merge(table.cell(1, 1)).text = "in all"
+    inner = table.cell(1, 2).add_table(1, 2)
+    inner.cell(0, 0).text, inner.cell(0, 1).text = "six", "boards"
+    stream = io.BytesIO()
+    document.save(stream)
+    found = reading(vault_dir, "a.docx", stream.getvalue())
+    assert [block.text for block in found.blocks] == ["oak | 3 | 3", "in all | six | boards"]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_column(vault_dir):
+    assert reading(vault_dir, "a.csv", "\ufeffname,qty\ntea,3\n".encode()).columns == ("name", "qty")
 
 
 @pytest.mark.parametrize(
