@@ -7,7 +7,7 @@ sum over the links that lead to it, the best first and each further one halved (
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,26 +174,37 @@ class Anchors:
             for path, targets, slots in held:
                 self._set(path, slots.tolist(), targets)
 
-    def dump(self, paths: Sequence[str]) -> tuple[list[list[str]], dict[str, Any]]:
-        """Targets and slots by file, for a snapshot; merges first."""
+    def dump(self, paths: Sequence[str]) -> tuple[list[str], dict[str, Ints]]:
+        """The texts of targets, and arrays: slots by file and how many, targets by slot. Merges first."""
         self.tidy(always=True)
-        slots = [slot for path in paths for slot in self._slots.get(path, ())]
-        return [[target for _, target in self.links_of(path)] for path in paths], {"slots": np.array(slots, np.int32)}
+        held = [self._slots.get(path, ()) for path in paths]
+        used = distinct(self._target[: self.index.slots])
+        return [self._targets.names[number] for number in used.tolist()], {
+            "file.anchors": np.array([slot for slots in held for slot in slots], np.int32),
+            "file.links": np.array([len(slots) for slots in held], np.int32),
+            "anchors.target": np.searchsorted(used, self._target[: self.index.slots]).astype(np.int32),
+        }
 
     @classmethod
     def load(
-        cls, index: KeywordIndex, paths: Sequence[str], targets: Sequence[Sequence[str]], slots: Ints
+        cls, index: KeywordIndex, paths: Sequence[str], names: Sequence[str], arrays: dict[str, Ints]
     ) -> "Anchors":
         """The inverse of :meth:`dump`. Raises ValueError when the parts do not belong together."""
         anchors = cls()
         anchors.index = index
-        if sum(map(len, targets)) != len(slots) or len(slots) != index.slots:
+        counts, slots, targets = (arrays[name] for name in ("file.links", "file.anchors", "anchors.target"))
+        fits = len(counts) == len(paths) and int(counts.sum()) == len(slots) == len(targets) == index.slots
+        if not fits or not all(0 <= number < len(names) for number in distinct(targets)[[0, -1][: len(targets)]]):
             raise ValueError("the links of the index do not belong together")
+        for name in names:
+            anchors._targets.of(name)
+        texts = anchors._targets.names
         begin = 0
-        for path, names in zip(paths, targets, strict=True):
-            if names:
-                anchors._set(path, slots[begin : begin + len(names)].tolist(), names)
-                begin += len(names)
+        for path, count in zip(paths, counts.tolist(), strict=True):
+            if count:
+                held = slots[begin : begin + count].tolist()
+                anchors._set(path, held, [texts[number] for number in targets[held].tolist()])
+                begin += count
         return anchors
 
     def _set(self, path: str, slots: range | list[int], targets: Sequence[str]) -> None:

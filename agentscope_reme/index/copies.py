@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .corpus import Corpus
-    from .entries import FileEntry
+    from .files import KnownFile
     from .keyword_columns import Ints
 
 Scored = tuple[int, float]
@@ -33,11 +33,11 @@ def without_copies(ranked: Sequence[Scored], corpus: "Corpus", file: "Ints") -> 
     return [pair for pair in ranked if int(file[pair[0]]) not in copies]
 
 
-def _stem(entry: "FileEntry") -> str:
+def _stem(entry: "KnownFile") -> str:
     return entry.path.rpartition(".")[0]
 
 
-def _content(entry: "FileEntry", stem: str) -> _Content:
+def _content(entry: "KnownFile", stem: str) -> _Content:
     return stem, entry.path.rpartition(".")[2], entry.day, entry.digest
 
 

@@ -6,15 +6,16 @@ file's edge needs no test. Places of changed files are given anew at the end and
 """
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .anchors import Anchor, Anchors
+from .anchors import Anchors
 from .batch import PLAIN, Batch, collect
 from .columns import grown
-from .entries import REACH, UNIT_FIELDS, FileEntry, UnitEntry, blur
+from .entries import REACH, UNIT_FIELDS, FileEntry, UnitEntry, blur, tells
+from .files import Files, FilesById, KnownFile
 from .keyword import NARROW, KeywordIndex
 from .keyword_columns import Ints, distinct
 from .narrow import Narrow
@@ -30,8 +31,8 @@ class Corpus:
         self.units = KeywordIndex(1.2, 0.75)
         self.labels = KeywordIndex(1.2, 0.75, positions=False)
         self.anchors = Anchors()
-        self.files: dict[str, FileEntry] = {}
-        self.by_id: list[FileEntry | None] = []
+        self.files = Files()
+        self.by_id = FilesById(self.files)
         self.telling: set[str] = set()  # paths of files that say something which counts in ranking
         self.faulty: set[str] = set()  # paths of files of which a part could not be used
         self.speakers: list[str] = []
@@ -92,21 +93,18 @@ class Corpus:
     def put_batch(self, batch: Batch) -> None:
         """Add files, or replace what is known of them; the index is the same as if each had come by itself."""
         entries, counts = batch.entries, batch.units
-        for number, entry in enumerate(entries, len(self.by_id)):
+        for entry in entries:
             self.revision += 1
             old = self.files.get(entry.path)
             known = _names(old) if old is not None else ()
             self._remove(entry.path)
             if known != _names(entry):
                 self._note_names(known + _names(entry))
-            entry.id = number
-            self.files[entry.path] = entry
             if entry.fault:
                 self.faulty.add(entry.path)
-            if entry.tells:
+            if tells(entry.path, entry.front):
                 self.telling.add(entry.path)
         first = len(self.by_id)
-        self.by_id.extend(entries)
         labels = self.labels.add_numbered(batch.labels)
         self._label_file = grown(self._label_file, labels.stop)
         self._label_file[labels.start : labels.stop] = np.arange(first, first + len(entries))
@@ -131,6 +129,7 @@ class Corpus:
             entry.slots, entry.start = slots[end - count : end], begin
             entry.voices = frozenset(table["speaker"][end - count : end].tolist()) - {-1} if batch.speakers else _MUTE
             self.speaking.update(entry.voices)
+            self.files.put(entry)
         self._place(table, slots, np.repeat(begins, counts) + table["number"], counts)
 
     def _place(self, table: dict[str, Ints], slots: Ints, places: Ints, counts: Ints) -> None:
@@ -157,13 +156,11 @@ class Corpus:
     def rename(self, path: str, new_path: str) -> None:
         """Give a file another path, at which none is known; what was read of it must not depend on the path."""
         self.revision += 1
-        entry = self.files.pop(path)
         self.telling.discard(path)
         self.faulty.discard(path)
+        self._note_names(_names(self.files[path]))
+        entry = self.files.rename(path, new_path)
         self._note_names(_names(entry))
-        entry.path, entry.names = new_path, None
-        self._note_names(_names(entry))
-        self.files[new_path] = entry
         if entry.fault:
             self.faulty.add(new_path)
         if entry.tells:
@@ -184,16 +181,16 @@ class Corpus:
         self.renames += 1
 
     def _remove(self, path: str) -> None:
-        entry = self.files.pop(path, None)
+        entry = self.files.get(path)
         if entry is None:
             return
+        self.files.remove(path)
         self.revision += 1
         self._clear_places(entry)
         self.units.remove(entry.slots)
         self.labels.remove([entry.label_slot])
         self.anchors.remove(path)
         self.stretches.remove(distinct(self._table["stretch"][entry.slots]))
-        self.by_id[entry.id] = None
         self.telling.discard(path)
         self.faulty.discard(path)
         self.speaking.subtract(entry.voices)
@@ -212,41 +209,39 @@ class Corpus:
             for column in self._table.values():
                 kept = column[: len(keep)][keep]
                 column[: len(kept)] = kept
-            for entry in self.files.values():
-                entry.slots = mapping[entry.slots].astype(np.int32)
+            self.files.set_slots(mapping[self.files.slots()], self.files.column("units"))
         mapping = self.labels.merge(drop_terms=True)
         if mapping is not None:
             kept = self._label_file[: len(mapping)][mapping >= 0]
             self._label_file[: len(kept)] = kept
-            for entry in self.files.values():
-                entry.label_slot = int(mapping[entry.label_slot])
+            self.files.set_column("label_slot", mapping[self.files.column("label_slot")])
         self._renumber()
         return True
 
     # --- snapshots ------------------------------------------------------------------------------------------------
 
-    def dump(self) -> tuple[list[FileEntry], dict[str, Any]]:
-        """Files and arrays, for a snapshot; merges first. Nothing of a removed file is in them."""
+    def dump(self) -> tuple[Iterable[dict[str, Any]], dict[str, list[str]], dict[str, Any]]:
+        """Files as JSON values, what numbers stand for, and arrays, for a snapshot; merges first.
+
+        Nothing of a removed file is in them.
+        """
         self.tidy(always=True)
-        entries = list(self.files.values())
-        arrays: dict[str, Any] = {f"unit.{name}": self.column(name) for name in UNIT_FIELDS if name != "place"}
-        arrays["file.slots"] = np.concatenate([entry.slots for entry in entries] or [np.zeros(0, np.int32)])
-        arrays["file.units"] = np.array([len(entry.slots) for entry in entries], np.int32)
-        arrays["file.label"] = np.array([entry.label_slot for entry in entries], np.int32)
-        targets, more = self.anchors.dump([entry.path for entry in entries])
-        arrays["file.anchors"] = more["slots"]
-        for entry, names in zip(entries, targets, strict=True):
-            entry.anchors = tuple(Anchor(name, ()) for name in names)
+        records, arrays, names = self.files.dump()
+        arrays |= {f"unit.{name}": self.column(name) for name in UNIT_FIELDS if name != "place"}
+        arrays["file.slots"], arrays["file.units"] = self.files.slots(), self.files.column("units")
+        names |= {"speakers": self.speakers}
+        names["targets"], more = self.anchors.dump(list(self.files))
+        arrays |= more
         for prefix, index in (("units", self.units), ("labels", self.labels), ("anchors", self.anchors.index)):
             terms, columns = index.dump()
             arrays[f"{prefix}.terms"] = np.frombuffer(terms, np.uint8)
             for name, column in columns.items():
                 parts = column.dump() if isinstance(column, Narrow) else {"": column}
                 arrays |= {f"{prefix}.{name}{part}": array for part, array in parts.items()}
-        return entries, arrays
+        return records, names, arrays
 
     @classmethod
-    def load(cls, entries: list[FileEntry], speakers: list[str], arrays: dict[str, Any]) -> "Corpus":
+    def load(cls, records: Iterable[dict[str, Any]], names: dict[str, list[str]], arrays: dict[str, Any]) -> "Corpus":
         """The inverse of :meth:`dump`. Raises ValueError when the parts do not belong together."""
         corpus = cls()
         indexes = {}
@@ -259,29 +254,28 @@ class Corpus:
             terms = arrays.pop(f"{prefix}.terms").tobytes()
             indexes[prefix] = KeywordIndex.load(terms, columns, *constants, positions=prefix == "units")
         corpus.units, corpus.labels = indexes["units"], indexes["labels"]
-        targets = [[anchor.target for anchor in entry.anchors] for entry in entries]
-        paths = [entry.path for entry in entries]
-        corpus.anchors = Anchors.load(indexes["anchors"], paths, targets, arrays["file.anchors"])
+        corpus.files = Files.load(records, arrays, names)
+        corpus.by_id = FilesById(corpus.files)
+        corpus.anchors = Anchors.load(indexes["anchors"], list(corpus.files), names["targets"], arrays)
         corpus._table = {
             name: arrays[f"unit.{name}"] if name != "place" else np.zeros(corpus.units.slots, np.int32)
             for name in UNIT_FIELDS
         }
         sizes, slots = arrays["file.units"], arrays["file.slots"]
-        if len(sizes) != len(entries) or int(sizes.sum()) != len(slots) or len(slots) != corpus.units.slots:
+        if len(sizes) != len(corpus.files) or int(sizes.sum()) != len(slots) or len(slots) != corpus.units.slots:
             raise ValueError("the files and units of the index do not belong together")
         if any(len(column) != corpus.units.slots for column in corpus._table.values()):
             raise ValueError("the columns of the index have different lengths")
-        voices = corpus._table["speaker"]
-        for name in speakers:
+        corpus.files.set_slots(slots, sizes)
+        for name in names["speakers"]:
             corpus.speaker_id(name)
-        stops = np.cumsum(sizes)
-        for entry, stop, size, label in zip(
-            entries, stops.tolist(), sizes.tolist(), arrays["file.label"].tolist(), strict=True
-        ):
-            entry.slots = slots[stop - size : stop]
-            entry.label_slot = label
-            entry.voices = frozenset(voices[entry.slots].tolist()) - {-1} if speakers else frozenset()
-            corpus.files[entry.path] = entry
+        spoken = corpus._table["speaker"]
+        heard: dict[int, set[int]] = {}
+        for slot in np.flatnonzero(spoken >= 0).tolist():
+            heard.setdefault(int(corpus._table["file"][slot]), set()).add(int(spoken[slot]))
+        for entry in corpus.files.living():
+            if entry.id in heard:
+                entry.voices = frozenset(heard[entry.id])
             if entry.fault:
                 corpus.faulty.add(entry.path)
             if entry.tells:
@@ -292,7 +286,7 @@ class Corpus:
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
-    def _append(self, entry: FileEntry, units: Sequence[UnitEntry]) -> None:
+    def _append(self, entry: KnownFile, units: Sequence[UnitEntry]) -> None:
         added = self.units.add([unit.terms for unit in units])
         for name in self._table:
             self._table[name] = grown(self._table[name], added.stop)
@@ -323,7 +317,7 @@ class Corpus:
         self._set_places(entry)
         self._set_stretches(entry)
 
-    def _set_stretches(self, entry: FileEntry) -> None:
+    def _set_stretches(self, entry: KnownFile) -> None:
         """Divide a file's units, whose places are set, into stretches."""
         table, slots, stretches = self._table, entry.slots, self.stretches
         known = len(slots) - np.count_nonzero(table["stretch"][slots] < 0)
@@ -342,13 +336,13 @@ class Corpus:
             self.speakers.append(name)
         return number
 
-    def _clear_places(self, entry: FileEntry) -> None:
+    def _clear_places(self, entry: KnownFile) -> None:
         span = slice(entry.start, entry.start + len(entry.slots))
         self.blurred_total -= int(self._blurred[span].sum())
         self._slot_at[span] = -1
         self._blurred[span] = 0
 
-    def _set_places(self, entry: FileEntry) -> None:
+    def _set_places(self, entry: KnownFile) -> None:
         count = len(entry.slots)
         span = slice(entry.start, entry.start + count)
         self._slot_at[span] = entry.slots
@@ -361,23 +355,22 @@ class Corpus:
     def _renumber(self) -> None:
         """Close up file ids, places and speakers."""
         self.numbering += 1
-        entries = list(self.files.values())
+        self.files.renumber()
         spoken = self.column("speaker")
         used = distinct(spoken[spoken >= 0])
         spoken[spoken >= 0] = np.searchsorted(used, spoken[spoken >= 0])
         new_number = {old: new for new, old in enumerate(used.tolist())}
         self.speakers = [self.speakers[old] for old in used.tolist()]
         self._speaker_ids = {name: number for number, name in enumerate(self.speakers)}
-        for entry in entries:
+        self.speaking = Counter()
+        for entry in self.files.heard():
             entry.voices = frozenset(new_number[old] for old in entry.voices)
-        self.speaking = Counter(voice for entry in entries for voice in entry.voices)
-        self.by_id = list(entries)
-        counts = np.array([len(entry.slots) for entry in entries], np.int64)
+            self.speaking.update(entry.voices)
+        counts = self.files.column("units").astype(np.int64)
         starts = REACH + np.concatenate(([0], np.cumsum(counts + REACH)))
-        slots = np.concatenate([entry.slots for entry in entries] or [np.zeros(0, np.int32)])
-        files = np.repeat(np.arange(len(entries), dtype=np.int32), counts)
-        for number, entry in enumerate(entries):
-            entry.id, entry.start = number, int(starts[number])
+        slots = self.files.slots()
+        self.files.set_column("start", starts[:-1])
+        files = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
         self.places = int(starts[-1])
         begins = np.repeat(starts[:-1] - (np.cumsum(counts) - counts), counts)
         places = np.arange(len(slots)) + begins
@@ -392,9 +385,9 @@ class Corpus:
         self._table["stretch"][slots] = self.stretches.set_all(
             counts, places, self.units.lengths[slots], self._blurred[places], self._table["flags"][slots]
         )
-        self._label_file[np.array([entry.label_slot for entry in entries], np.int64)] = np.arange(len(entries))
+        self._label_file[self.files.column("label_slot")] = np.arange(len(counts))
 
 
-def _names(entry: FileEntry) -> tuple[str, ...]:
+def _names(entry: FileEntry | KnownFile) -> tuple[str, ...]:
     """What a link may call a file."""
     return (entry.path, entry.title, *entry.aliases)

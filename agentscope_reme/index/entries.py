@@ -19,7 +19,7 @@ HEADING = "\x00"  # marks a term that stands in a unit's heading path
 # Fields of a file, each term counted this often (BM25F by replication; ledger, section 9.4: 5, 5, 1.5, .5).
 TITLE, ALIAS, HEAD, TAG, DESCRIPTION = 10, 10, 3, 1, 1
 
-_TELLING = ("valid_to", "supersedes", "superseded_by")
+TELLING = ("valid_to", "supersedes", "superseded_by")
 
 UNIT_FIELDS = {
     "file": np.int32,
@@ -59,7 +59,7 @@ class UnitEntry:
 
 @dataclass(slots=True)
 class FileEntry:
-    """One file as the index knows it.
+    """One file as it was read, on its way into the corpus (which keeps :class:`~.files.KnownFile`).
 
     ``version`` is the vault's content version, ``digest`` the whole SHA-256; ``mtime``, ``ctime`` and ``checked`` (when
     the bytes were last read) are in nanoseconds. ``lines`` and ``size`` say where a journal's new lines begin.
@@ -85,27 +85,21 @@ class FileEntry:
     fault: str = ""
     labels: tuple[str, ...] = ()
     anchors: tuple[Anchor, ...] = ()
-    id: int = -1
     label_slot: int = -1
     start: int = 0  # the file's first place
     slots: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     voices: frozenset[int] = frozenset()
     sections: tuple[tuple[str, ...], ...] = ()  # heading paths
-    names: tuple[tuple[str, float], ...] | None = None  # as search compares them, with their worth
 
-    @property
-    def is_preferred(self) -> bool:
-        """Whether the user put it first: MEMORY.md and pinned notes."""
-        return self.path == MEMORY_FILE or self.front.get("pinned") is True
 
-    @property
-    def tells(self) -> bool:
-        """Whether it says something of itself or another file that counts in ranking."""
-        return self.is_preferred or not self.front.keys().isdisjoint(_TELLING)
+def is_preferred(path: str, front: dict[str, Any]) -> bool:
+    """Whether the user put a file first: MEMORY.md and pinned notes."""
+    return path == MEMORY_FILE or front.get("pinned") is True
 
-    def headings(self, section: int) -> tuple[str, ...]:
-        """A heading path of the file by its number."""
-        return self.sections[section] if 0 <= section < len(self.sections) else ()
+
+def tells(path: str, front: dict[str, Any]) -> bool:
+    """Whether a file says something of itself or another file that counts in ranking."""
+    return is_preferred(path, front) or not front.keys().isdisjoint(TELLING)
 
 
 def blur(values: Ints) -> Ints:

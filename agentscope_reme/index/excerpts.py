@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import ReMeError
 from ..vault.encoding import decode_exact, display
 from .corpus import Corpus
-from .entries import FileEntry
+from .files import KnownFile
 from .packing import ELLIPSIS, SMALLEST_CLIP, Excerpt, Group, clip_text, count_tokens
 from .reading import decode
 from .speakers import spoken
@@ -96,7 +96,7 @@ class ExcerptReader:
         apart = "\n" if stated or all(part.speaker for part in parts) else "\n\n"
         return apart.join(part.text for part in parts)
 
-    def unit_text(self, entry: FileEntry, slot: int) -> str | None:
+    def unit_text(self, entry: KnownFile, slot: int) -> str | None:
         """The text of a unit as it was indexed; None when its file has changed since."""
         corpus = self._corpus
         begin, stop = int(corpus.column("begin")[slot]), int(corpus.column("stop")[slot])
@@ -115,7 +115,7 @@ class ExcerptReader:
             return units[part].text if part < len(units) else None
         return text.replace("\r\n", "\n")
 
-    def _part_of_line(self, entry: FileEntry, slot: int) -> int:
+    def _part_of_line(self, entry: KnownFile, slot: int) -> int:
         """Which unit of its line this is: a long turn has several."""
         begins = self._corpus.column("begin")
         number = first = int(self._corpus.column("number")[slot])
@@ -123,7 +123,7 @@ class ExcerptReader:
             first -= 1
         return number - first
 
-    def _derived_text(self, entry: FileEntry, number: int) -> str | None:
+    def _derived_text(self, entry: KnownFile, number: int) -> str | None:
         """A unit whose text does not stand in the file as it is: the file is read again."""
         if entry.path not in self._derived:
             import hashlib
@@ -142,7 +142,7 @@ class ExcerptReader:
         units = self._derived[entry.path]
         return units[number].text if number < len(units) else ""
 
-    def _bytes(self, entry: FileEntry, begin: int, stop: int) -> bytes | None:
+    def _bytes(self, entry: KnownFile, begin: int, stop: int) -> bytes | None:
         import os
 
         if entry.size > SMALL_FILE:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..errors import ConfigError
 from ..vault.paths import parse_path
 from .corpus import Corpus
-from .entries import FileEntry
+from .files import KnownFile
 from .reading import day_number, plain
 
 _DATES = ("since", "until")
@@ -25,7 +25,7 @@ def allowed_slots(corpus: Corpus, wanted: Mapping[str, Any], as_day: Callable[[s
     """
     checks = [_check(key, value) for key, value in wanted.items() if key not in _DATES and value is not None]
     files = np.zeros(len(corpus.by_id), bool)
-    for entry in corpus.files.values():
+    for entry in corpus.files.living():
         files[entry.id] = all(check(entry) for check in checks)
     allowed = files[corpus.column("file")] & corpus.units.alive
     days = corpus.column("day")
@@ -39,7 +39,7 @@ def allowed_slots(corpus: Corpus, wanted: Mapping[str, Any], as_day: Callable[[s
     return allowed
 
 
-def _check(key: str, value: Any) -> Callable[[FileEntry], bool]:
+def _check(key: str, value: Any) -> Callable[[KnownFile], bool]:
     values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
     if key == "path":
         prefixes = tuple(_prefix(str(one)) for one in values)
@@ -51,8 +51,8 @@ def _check(key: str, value: Any) -> Callable[[FileEntry], bool]:
         return lambda entry: entry.kind in values
     kept = {_folded(one) for one in values}
 
-    def holds(entry: FileEntry) -> bool:
-        found = entry.front.get(key)
+    def holds(entry: KnownFile) -> bool:
+        found = entry.front.get(key) if entry.may_have(key) else None
         if found is None:
             return False
         return not kept.isdisjoint(_folded(one) for one in (found if isinstance(found, list) else [found]))

@@ -1,8 +1,8 @@
 """The links of a file as bytes: a tenth of the memory of the objects, which are made when somebody asks."""
 
 import marshal
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 from ..models import FileLink
 
@@ -11,8 +11,18 @@ NO_LINKS = b""
 
 def packed_links(links: Iterable[FileLink]) -> bytes:
     """Links as bytes for this process; not for disk. The file that holds them is not in it."""
-    records = [_record(link) for link in links]
-    return marshal.dumps(records) if records else NO_LINKS
+    return packed_records([_record(link) for link in links])
+
+
+def packed_records(records: Iterable[Sequence[Any]]) -> bytes:
+    """The inverse of :func:`records_in`."""
+    links = [tuple(record) for record in records]
+    return marshal.dumps(links) if links else NO_LINKS
+
+
+def records_in(packed: bytes) -> list[tuple[Any, ...]]:
+    """The links as JSON values, for a snapshot: target and line, and where there is more to say, the rest."""
+    return cast("list[tuple[Any, ...]]", marshal.loads(packed)) if packed else []
 
 
 def links_in(path: str, packed: bytes) -> tuple[FileLink, ...]:

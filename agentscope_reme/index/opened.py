@@ -77,8 +77,9 @@ class Opened:
         if loaded.corpus is not None:
             opened.store.corpus = loaded.corpus
             opened.saved = loaded.corpus.revision
-            for entry in loaded.corpus.files.values():
-                opened.store.graph.set_file(entry.path, entry.links, (entry.title, *entry.aliases))
+            for entry in loaded.corpus.files.living():
+                title, _, _, aliases = entry.card
+                opened.store.graph.set_file(entry.path, entry.packed_links, (title, *aliases))
         return opened
 
     def save(self, always: bool) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..models import SearchHit, SearchResult, SearchStatus
 from .copies import without_copies
-from .entries import FileEntry
+from .files import KnownFile
 from .links import linked_notes
 from .packing import Excerpt, Group, best_files_first, pack
 from .reading import day_number, day_text
@@ -242,7 +242,7 @@ def _as_day(text: str, last: bool, today: date) -> str:
     return ""
 
 
-def _title_in(entry: FileEntry | None, text: str) -> float:
+def _title_in(entry: KnownFile | None, text: str) -> float:
     """The square root of the length of the longest name of a file that stands in a text, in Chinese characters.
 
     Latin letters count 1/2.5 (retrieval ledger, section 5). A name of one character, or of less than three Latin
@@ -258,7 +258,7 @@ def _title_in(entry: FileEntry | None, text: str) -> float:
     return best
 
 
-def _names(entry: FileEntry) -> Iterable[tuple[str, float]]:
+def _names(entry: KnownFile) -> Iterable[tuple[str, float]]:
     stem = entry.path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
     for name in dict.fromkeys(one.strip().casefold() for one in (entry.title, stem, *entry.aliases)):
         latin = sum(1 for char in name if char < "\u2e80")

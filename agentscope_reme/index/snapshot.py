@@ -12,16 +12,13 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from sys import intern
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ReMeError
-from ..models import FileLink
 from ..vault.layout import METADATA
-from .anchors import Anchor
 from .corpus import Corpus
-from .entries import FileEntry
 
 if TYPE_CHECKING:
     from ..vault.storage import Storage
@@ -32,12 +29,8 @@ FOLDER = f"{METADATA}/index"
 INDEX = f"{FOLDER}/index.jsonl.zst"
 LOCK = "writer.lock"
 FORMAT = "agentscope-reme index"
-VERSION = 3
+VERSION = 4
 _LEVEL = 3
-_STORED = (
-    "path", "size", "mtime", "ctime", "checked", "digest", "encoding", "kind", "title", "day", "description", "tags",
-    "aliases", "front", "lines", "fault",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +84,7 @@ class Packed:
 
 def pack(corpus: Corpus, fingerprint: str) -> Packed:
     """An index as bytes. ``fingerprint`` stands for everything the content depends on. The caller holds the lock."""
-    entries, arrays = corpus.dump()
+    records, named, arrays = corpus.dump()
     packed = _pack_arrays(arrays)
     digest = hashlib.sha256(packed).hexdigest()
     name = f"arrays-{digest[:16]}.npy.zst"
@@ -99,13 +92,13 @@ def pack(corpus: Corpus, fingerprint: str) -> Packed:
         "format": FORMAT,
         "version": VERSION,
         "fingerprint": fingerprint,
-        "files": len(entries),
-        "speakers": corpus.speakers,
+        "files": len(corpus.files),
+        "named": named,
         "arrays": name,
         "arrays_sha256": digest,
         "names": list(arrays),
     }
-    return Packed(_pack_lines([header, *(_stored(entry) for entry in entries)]), packed, name)
+    return Packed(_pack_lines(chain([header], records)), packed, name)
 
 
 def write(storage: "Storage", packed: Packed) -> None:
@@ -136,8 +129,7 @@ def load(storage: "Storage", fingerprint: str) -> Loaded:
             if hashlib.sha256(packed).hexdigest() != header["arrays_sha256"]:
                 return Loaded(None, "its arrays do not have the checksum they should have")
             arrays = _unpack_arrays(packed, header["names"])
-            entries = [_entry(json.loads(line)) for line in lines]
-            return Loaded(Corpus.load(entries, header["speakers"], arrays))
+            return Loaded(Corpus.load(map(json.loads, lines), header["named"], arrays))
         except FileNotFoundError:
             continue  # another process has replaced the index meanwhile
         except Exception as error:  # whatever is on the disk must not keep the vault from being searched
@@ -211,30 +203,6 @@ def _unpack_arrays(packed: bytes, names: list[str]) -> dict[str, Any]:
         if stream.read(1):
             raise ValueError("there are more arrays than names")
     return arrays
-
-
-def _stored(entry: FileEntry) -> dict[str, Any]:
-    out = {name: getattr(entry, name) for name in _STORED}
-    out["sections"] = list(entry.sections)
-    out["anchors"] = [anchor.target for anchor in entry.anchors]
-    out["links"] = [
-        [one.target_path, one.target_anchor, one.predicate, one.alias, one.embed, one.line, one.size]
-        for one in entry.links
-    ]
-    return out
-
-
-def _entry(line: dict[str, Any]) -> FileEntry:
-    path = line["path"]
-    links = tuple(FileLink(path, intern(link[0]), *link[1:]) for link in line["links"])
-    fields = {name: line[name] for name in _STORED}
-    fields["tags"], fields["aliases"] = tuple(map(intern, line["tags"])), tuple(line["aliases"])
-    sections = tuple(tuple(map(intern, headings)) for headings in line["sections"])
-    # What many files say alike is kept once.
-    fields["encoding"], fields["kind"] = intern(line["encoding"]), intern(line["kind"])
-    fields["front"] = {intern(key): value for key, value in line["front"].items()}
-    anchors = tuple(Anchor(intern(target), ()) for target in line["anchors"])
-    return FileEntry(**fields, links=links, sections=sections, anchors=anchors)
 
 
 def _remove_others(folder: Path, keep: Any) -> None:

@@ -41,7 +41,7 @@ def standing_of(corpus: Corpus, before: Standing) -> Standing:
             superseded.add(entry.id)
         for target in _targets(front.get("supersedes")):
             found = corpus.files.get(target) or corpus.files.get(f"{target}.md")
-            if found is not None and found is not entry:
+            if found is not None and found != entry:
                 superseded.add(found.id)
     voices = frozenset(+corpus.speaking)
     known = before.spoken if len(before.spoken) <= len(voices) + 100 else {}

@@ -15,7 +15,8 @@ from ..vault.layout import JOURNALS, is_ignored, iter_files
 from ..vault.storage import read_all
 from .batch import Batch, collect
 from .entries import FileEntry
-from .moved import Contents, links_from, reads_alike
+from .files import KnownFile
+from .moved import Contents, reads_alike
 from .read_ahead import Identity, Intake, ReadAhead, helpers_for, identity
 from .reading import MAX_FILE_BYTES, read_entries, read_more
 from .store import RESOURCES, Counts, Gathered, Progress, Store, is_indexed
@@ -266,7 +267,8 @@ class Sync:
             return
         if before is not None and before[0] == digest:
             with self.store.lock:
-                if known is not None:
+                known = self.store.corpus.files.get(path)  # once more: files may have been numbered anew
+                if known is not None and known.digest == digest:
                     self.restamped += (known.mtime, known.ctime) != times[:2]
                     known.mtime, known.ctime, known.checked = times
                 self.store.failed.pop(path, None)
@@ -295,7 +297,7 @@ class Sync:
         if enough:
             self.settle()
 
-    def _read_at(self, checked: int, ctime: int, known: FileEntry | None = None) -> int:
+    def _read_at(self, checked: int, ctime: int, known: KnownFile | None = None) -> int:
         """When a file with new content counts as read that was read at ``checked``."""
         looked = known.checked if known is not None else self._looked
         # Changed since it was looked at, at a time before that: the disk's clock is behind, so its times prove nothing
@@ -324,12 +326,11 @@ class Sync:
                 return False  # or another thread has read it
             known = files[old]
             self.store.corpus.rename(old, path)
-            known.links = links_from(path, known.links)
             known.mtime, known.ctime, known.checked = times
             self._contents.discard(digest, old)
             self._contents.add(digest, path)
             self.store.graph.remove_file(old)
-            self.store.graph.set_file(path, known.links, (known.title, *known.aliases))
+            self.store.graph.set_file(path, known.packed_links, (known.title, *known.aliases))
             self.store.failed.pop(old, None)
             self.store.failed.pop(path, None)
         return True
@@ -375,7 +376,7 @@ class Sync:
             self.store.failed[path] = reason
 
 
-def _looks_same(known: FileEntry, status: os.stat_result) -> bool:
+def _looks_same(known: KnownFile, status: os.stat_result) -> bool:
     same = (known.size, known.mtime, known.ctime) == (status.st_size, *_times(status))
     return same and max(known.mtime, known.ctime) < known.checked - GRAIN_NS
 

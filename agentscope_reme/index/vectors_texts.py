@@ -13,8 +13,8 @@ from .vectors_table import Keys, VectorTable
 if TYPE_CHECKING:
     from ..vault.notes import Vault
     from .corpus import Corpus
-    from .entries import FileEntry
     from .excerpts import ExcerptReader
+    from .files import KnownFile
     from .store import Store
 
 
@@ -71,7 +71,7 @@ class TextReader:
 
     def __init__(self, vault: "Vault", store: "Store", chunk_chars: int) -> None:
         self._vault, self._store, self._chunk_chars = vault, store, chunk_chars
-        self._entry: FileEntry | None = None
+        self._entry: KnownFile | None = None
         self._reader: ExcerptReader | None = None
 
     def read(self, places: Sequence[Place]) -> dict[int, str]:
@@ -94,7 +94,7 @@ class TextReader:
         slot = int(entry.slots[place.number])
         if int(corpus.column("text")[slot]) != place.key:
             return ""
-        if self._reader is None or entry is not self._entry:
+        if self._reader is None or entry != self._entry:
             self._entry, self._reader = entry, ExcerptReader(self._vault, corpus, self._chunk_chars, lambda _: 0.0)
         text = self._reader.unit_text(entry, slot)
         speaker = int(corpus.column("speaker")[slot])

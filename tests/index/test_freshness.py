@@ -84,7 +84,7 @@ async def test_what_the_watcher_tells_is_read_without_a_search(put, vault_dir, w
     for path in ("a.md", "b.md", "gone.md"):
         StubEvents.made[-1].noticed(path, False)
     before = len(scans)
-    await until_async(lambda: set(index.graph.paths()) == {"a.md", "b.md"})
+    await until_async(lambda: index.graph.paths() == {"a.md", "b.md"})
     assert await found(index, "tram") == ["a.md", "b.md"]
     assert await found(index, "ferry") == []
     assert len(scans) == before

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme import ReMe
-from agentscope_reme.index.moved import links_from, reads_alike
+from agentscope_reme.index.link_records import packed_links
+from agentscope_reme.index.moved import reads_alike
 from agentscope_reme.index.reading import read_entries
 from agentscope_reme.index.tokenizer import Tokenizer
 
@@ -39,7 +40,7 @@ def test_what_reads_alike_gives_the_same_entries(path: str, other: str, text: st
     assert units == others
     fields = ("title", "day", "kind", "tags", "aliases", "front", "labels", "anchors", "lines", "fault", "description")
     assert {name: getattr(one, name) for name in fields} == {name: getattr(two, name) for name in fields}
-    assert links_from("", one.links) == links_from("", two.links)
+    assert packed_links(one.links) == packed_links(two.links)
 
 
 def passes(reme: ReMe) -> int:

@@ -27,7 +27,7 @@ class Vault:
     def put(self, path: str, *aliases: str, links: tuple[str, ...] = ()) -> None:
         title = path.rpartition("/")[2].removesuffix(".md")
         anchors = tuple(Anchor(target, (f"around {target}",)) for target in links)
-        entry = FileEntry(path, 0, 0, 0, 0, "", title=title, aliases=aliases, anchors=anchors)
+        entry = FileEntry(path, 0, 0, 0, 0, "0" * 64, title=title, aliases=aliases, anchors=anchors)
         self.store.corpus.put(entry, [])
         self.store.graph.set_file(path, (), (entry.title, *aliases))
 

@@ -1,0 +1,222 @@
+"""What the index knows of each file, in little memory: numbers in columns, the rest as bytes.
+
+An object for a file is made when somebody asks for one. A search needs a few files of thousands; and what is no object
+is nothing for the garbage collector to look at.
+"""
+
+import marshal
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .entries import FileEntry
+from .keyword_columns import Ints
+from .known_file import COLUMNS, DIGEST, NAMED, KnownFile, Rows, digest_of, rest_of
+from .link_records import packed_links, packed_records, records_in
+
+__all__ = ["Files", "FilesById", "KnownFile"]
+
+_STORED = tuple(name for name in COLUMNS if name not in ("start", "first", "units"))
+
+
+class Files(Mapping[str, KnownFile]):
+    """The files of a corpus by path, in the order in which they were last put. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._rows = Rows()
+
+    def __getitem__(self, path: str) -> KnownFile:
+        rows = self._rows
+        return KnownFile(rows, rows.ids[path])
+
+    def get(self, path: str, default: Any = None) -> KnownFile | Any:
+        """The file at a path. Needs no lock: what comes back is one state of it."""
+        rows = self._rows  # once: another thread may number the files anew
+        number = rows.ids.get(path)
+        return default if number is None else KnownFile(rows, number)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._rows.ids
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows.ids)
+
+    def __len__(self) -> int:
+        return len(self._rows.ids)
+
+    def living(self) -> Iterator[KnownFile]:
+        """All files in their order; nothing may be put or removed meanwhile."""
+        rows = self._rows
+        return (KnownFile(rows, number) for number in self._rows.ids.values())
+
+    def heard(self) -> list[KnownFile]:
+        """The files in which somebody speaks."""
+        return [
+            known for known in map(self._known, list(self._rows.voices)) if self._rows.ids.get(known.path) == known.id
+        ]
+
+    def _known(self, number: int) -> KnownFile:
+        return KnownFile(self._rows, number)
+
+    def put(self, entry: FileEntry) -> KnownFile:
+        """Add a file under a new id, behind all others; what is known of its path is forgotten first."""
+        self._rows.ids.pop(entry.path, None)
+        rows, number = self._rows, len(self._rows.paths)
+        rows.paths.append(entry.path)
+        for name, column in rows.columns.items():
+            if name in NAMED:
+                column.append(rows.number_of(name, getattr(entry, name)))
+            elif name not in ("first", "units"):
+                column.append(getattr(entry, name))
+            else:
+                column.append(0)
+        rows.digests += digest_of(entry.digest)
+        rows.cards.append(marshal.dumps((entry.title, entry.description, tuple(entry.tags), tuple(entry.aliases))))
+        rows.rests.append(rest_of(entry.front, entry.sections))
+        rows.links.append(packed_links(entry.links))
+        if entry.fault:
+            rows.faults[number] = entry.fault
+        self._rows.ids[entry.path] = number
+        known = KnownFile(rows, number)
+        known.slots, known.voices = entry.slots, entry.voices
+        return known
+
+    def rename(self, path: str, new_path: str) -> KnownFile:
+        """Give a file another path, behind all others."""
+        number = self._rows.ids.pop(path)
+        self._rows.ids[new_path] = number
+        self._rows.paths[number] = new_path
+        self._rows.names.pop(number, None)
+        return KnownFile(self._rows, number)
+
+    def remove(self, path: str) -> None:
+        """Forget a file. Its id is not given again before the next numbering."""
+        del self._rows.ids[path]
+
+    def dump(self) -> tuple[Iterator[dict[str, Any]], dict[str, Ints], dict[str, list[str]]]:
+        """For a snapshot: what each file says as JSON values, columns of numbers, and what some of them stand for.
+
+        Call :meth:`renumber` first, so that nothing of a removed file is in them.
+        """
+        rows = self._rows
+        if len(self._rows.ids) != len(rows.paths):
+            raise ValueError("renumber before dumping: removed files would be kept")
+        columns = {f"file.{name}": np.array(rows.columns[name]) for name in _STORED}
+        columns["file.digest"] = np.frombuffer(bytes(rows.digests), np.uint8)
+        return map(_record, self.living()), columns, {name: list(rows.known[name]) for name in NAMED}
+
+    @classmethod
+    def load(cls, records: Iterable[dict[str, Any]], columns: dict[str, Ints], names: dict[str, list[str]]) -> "Files":
+        """The inverse of :meth:`dump`; slots are still to be set. Raises ValueError when the parts do not fit."""
+        files = cls()
+        rows = files._rows
+        ids = rows.ids
+        for record in records:
+            path = record["path"]
+            if record.get("fault"):
+                rows.faults[len(rows.paths)] = record["fault"]
+            ids[path] = len(rows.paths)
+            rows.paths.append(path)
+            tags, aliases = (tuple(record.get(name, ())) for name in ("tags", "aliases"))
+            rows.cards.append(marshal.dumps((record.get("title", ""), record.get("description", ""), tags, aliases)))
+            rows.rests.append(rest_of(record.get("front", {}), tuple(map(tuple, record.get("sections", ())))))
+            rows.links.append(packed_records(record.get("links", ())))
+        size = len(rows.paths)
+        for name, kind in COLUMNS.items():
+            values = columns[f"file.{name}"] if name in _STORED else np.zeros(size, np.int64)
+            rows.columns[name] = array(kind, values.astype(array(kind).typecode).tobytes())
+        rows.digests = bytearray(columns["file.digest"].tobytes())
+        rows.known = {name: list(names[name]) for name in NAMED}
+        fits = all(len(column) == size for column in rows.columns.values()) and len(ids) == size
+        named = all(max(rows.columns[name], default=0) < max(1, len(rows.known[name])) for name in NAMED)
+        if not fits or not named or len(rows.digests) != DIGEST * size:
+            raise ValueError("the files of the index and their columns do not belong together")
+        return files
+
+    def column(self, name: str) -> Ints:
+        """A column of numbers of the living files, in their order; a copy."""
+        values = np.array(self._rows.columns[name])
+        return values[np.fromiter(self._rows.ids.values(), np.int64, len(self._rows.ids))]
+
+    def set_column(self, name: str, values: Ints) -> None:
+        """Set a column; as many values as there are living files, in their order."""
+        column = self._rows.columns[name]
+        for number, value in zip(self._rows.ids.values(), values.tolist(), strict=True):
+            column[number] = value
+
+    def slots(self) -> Ints:
+        """The slots of all living files, one file after the other."""
+        counts, firsts = self.column("units").astype(np.int64), self.column("first").astype(np.int64)
+        begins = np.cumsum(counts) - counts
+        out = np.arange(int(counts.sum())) + np.repeat(firsts - begins, counts)
+        if self._rows.scattered:
+            at = dict(zip(self._rows.ids.values(), begins.tolist(), strict=True))
+            for number, slots in self._rows.scattered.items():
+                if number in at:
+                    out[at[number] : at[number] + len(slots)] = slots
+        return out.astype(np.int32)
+
+    def set_slots(self, slots: Ints, counts: Ints) -> None:
+        """Set the slots of all living files, ``counts`` of each, one file after the other."""
+        ends = np.cumsum(counts)
+        scattered = self._rows.scattered = {}
+        firsts, lasts = np.zeros(len(counts), np.int64), np.zeros(len(counts), np.int64)
+        some = counts > 0
+        firsts[some], lasts[some] = slots[(ends - counts)[some]], slots[ends[some] - 1]
+        self.set_column("first", firsts)
+        self.set_column("units", counts)
+        apart = np.flatnonzero(some & (lasts - firsts != counts - 1))
+        if len(apart):
+            ids = list(self._rows.ids.values())
+            for at in apart.tolist():
+                scattered[ids[at]] = np.array(slots[ends[at] - counts[at] : ends[at]], np.int32)
+
+    def renumber(self) -> None:
+        """Give the living files new ids from 0 on, in their order; objects of before show what was."""
+        old, ids = self._rows, list(self._rows.ids.values())
+        if ids == list(range(len(old.paths))):
+            return
+        rows = Rows()
+        new = {number: at for at, number in enumerate(ids)}
+        rows.known = old.known
+        for name in ("paths", "cards", "rests", "links"):
+            values = getattr(old, name)
+            setattr(rows, name, [values[number] for number in ids])
+        for name, column in old.columns.items():
+            rows.columns[name] = array(COLUMNS[name], [column[number] for number in ids])
+        digests = np.frombuffer(bytes(old.digests), np.uint8).reshape(-1, DIGEST)
+        rows.digests = bytearray(digests[ids].tobytes())
+        for name in ("faults", "voices", "scattered", "names"):
+            values = getattr(old, name)
+            setattr(rows, name, {new[number]: value for number, value in values.items() if number in new})
+        rows.ids = {path: at for at, path in enumerate(old.ids)}
+        self._rows = rows
+
+
+class FilesById:
+    """The files of a corpus by id, None for one that went."""
+
+    __slots__ = ("_files",)
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def __len__(self) -> int:
+        return len(self._files._rows.paths)
+
+    def __getitem__(self, number: int) -> KnownFile | None:
+        rows = self._files._rows
+        lives = self._files._rows.ids.get(rows.paths[number]) == number
+        return KnownFile(rows, number) if lives else None
+
+
+def _record(known: KnownFile) -> dict[str, Any]:
+    """What a file says, without what is empty."""
+    title, description, tags, aliases = known.card
+    said = {
+        "title": title, "description": description, "tags": tags, "aliases": aliases, "front": known.front,
+        "sections": known.sections, "links": records_in(known.packed_links), "fault": known.fault,
+    }  # fmt: skip
+    return {"path": known.path} | {name: value for name, value in said.items() if value}

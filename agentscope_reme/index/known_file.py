@@ -1,0 +1,233 @@
+"""A file of the index as an object: made when somebody asks, it reads and writes what is kept in columns and bytes."""
+
+import json
+import marshal
+from array import array
+from typing import Any, cast
+
+import numpy as np
+
+from ..models import FileLink
+from ..vault.layout import MEMORY_FILE
+from .entries import TELLING, is_preferred, tells
+from .keyword_columns import Ints
+from .link_records import links_in
+
+DIGEST = 32  # bytes of a SHA-256
+# Of each file, by its id. ``kind`` and ``encoding`` are numbers of names; ``first`` is the file's first slot.
+COLUMNS = {
+    "size": "q", "mtime": "q", "ctime": "q", "checked": "q", "day": "i", "lines": "q", "kind": "H", "encoding": "H",
+    "label_slot": "i", "start": "i", "first": "i", "units": "i",
+}  # fmt: skip
+NAMED = ("kind", "encoding")
+_MOST_NAMES = 2_000  # files whose names are kept as search compares them
+
+
+class Rows:
+    """The files between two numberings, by id; those that went meanwhile are there still."""
+
+    __slots__ = (
+        "cards", "columns", "digests", "faults", "ids", "known", "links", "names", "paths", "rests", "scattered",
+        "voices",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        self.ids: dict[str, int] = {}  # of the living, in the order of the files
+        self.columns: dict[str, array[int]] = {name: array(kind) for name, kind in COLUMNS.items()}
+        self.digests = bytearray()
+        self.cards: list[bytes] = []  # title, description, tags, aliases
+        self.rests: list[bytes] = []  # front matter, heading paths
+        self.links: list[bytes] = []
+        # Only of files that have such a thing.
+        self.faults: dict[int, str] = {}
+        self.voices: dict[int, frozenset[int]] = {}
+        self.scattered: dict[int, Ints] = {}  # slots that do not follow each other
+        self.known: dict[str, list[str]] = {name: [] for name in NAMED}
+        self.names: dict[int, tuple[tuple[str, float], ...]] = {}
+
+    def number_of(self, column: str, name: str) -> int:
+        """The number of a name in a column of named things."""
+        known = self.known[column]
+        if name not in known:
+            known.append(name)
+        return known.index(name)
+
+
+class _Number:
+    """A number of a file that is kept in a column."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, known: "KnownFile", owner: type) -> int:
+        return known._rows.columns[self._name][known.id]
+
+    def __set__(self, known: "KnownFile", value: int) -> None:
+        known._rows.columns[self._name][known.id] = value
+
+
+class KnownFile:
+    """A file of the index: attributes as in :class:`~.entries.FileEntry`, read and written where they are kept.
+
+    Ask for a new one after other changes: the object of a file that went, or of an earlier numbering, shows what was.
+    """
+
+    __slots__ = ("_rows", "id")
+
+    size, mtime, ctime, checked = _Number(), _Number(), _Number(), _Number()
+    day, lines, label_slot, start, units = _Number(), _Number(), _Number(), _Number(), _Number()
+
+    def __init__(self, rows: Rows, number: int) -> None:
+        self._rows, self.id = rows, number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KnownFile) and self._rows is other._rows and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash((id(self._rows), self.id))
+
+    @property
+    def path(self) -> str:
+        return self._rows.paths[self.id]
+
+    @property
+    def digest(self) -> str:
+        return self._rows.digests[DIGEST * self.id : DIGEST * (self.id + 1)].hex()
+
+    @digest.setter
+    def digest(self, value: str) -> None:
+        self._rows.digests[DIGEST * self.id : DIGEST * (self.id + 1)] = digest_of(value)
+
+    @property
+    def kind(self) -> str:
+        return self._rows.known["kind"][self._rows.columns["kind"][self.id]]
+
+    @property
+    def encoding(self) -> str:
+        return self._rows.known["encoding"][self._rows.columns["encoding"][self.id]]
+
+    @property
+    def card(self) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
+        """Title, description, tags and aliases."""
+        return cast("tuple[str, str, tuple[str, ...], tuple[str, ...]]", marshal.loads(self._rows.cards[self.id]))
+
+    @property
+    def title(self) -> str:
+        return self.card[0]
+
+    @property
+    def description(self) -> str:
+        return self.card[1]
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return self.card[2]
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        return self.card[3]
+
+    @property
+    def front(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", marshal.loads(self._rows.rests[self.id])[0])
+
+    def may_have(self, key: str) -> bool:
+        """Whether the front matter may have a key; False is sure, and costs next to nothing."""
+        return key.encode("utf-8", "surrogatepass") in self._rows.rests[self.id]
+
+    @property
+    def sections(self) -> tuple[tuple[str, ...], ...]:
+        return cast("tuple[tuple[str, ...], ...]", marshal.loads(self._rows.rests[self.id])[1])
+
+    @sections.setter
+    def sections(self, value: tuple[tuple[str, ...], ...]) -> None:
+        self._rows.rests[self.id] = rest_of(self.front, value)
+
+    def headings(self, section: int) -> tuple[str, ...]:
+        """A heading path of the file by its number."""
+        sections = self.sections
+        return sections[section] if 0 <= section < len(sections) else ()
+
+    @property
+    def packed_links(self) -> bytes:
+        """The links as :mod:`~.link_records` packs them."""
+        return self._rows.links[self.id]
+
+    @property
+    def links(self) -> tuple[FileLink, ...]:
+        return links_in(self.path, self.packed_links)
+
+    @property
+    def fault(self) -> str:
+        return self._rows.faults.get(self.id, "")
+
+    @property
+    def voices(self) -> frozenset[int]:
+        return self._rows.voices.get(self.id, frozenset())
+
+    @voices.setter
+    def voices(self, value: frozenset[int]) -> None:
+        if value:
+            self._rows.voices[self.id] = value
+        else:
+            self._rows.voices.pop(self.id, None)
+
+    @property
+    def slots(self) -> Ints:
+        scattered = self._rows.scattered.get(self.id)
+        if scattered is not None:
+            return scattered
+        first = self._rows.columns["first"][self.id]
+        return np.arange(first, first + self.units, dtype=np.int32)
+
+    @slots.setter
+    def slots(self, value: Ints) -> None:
+        rows, size = self._rows, len(value)
+        self.units = size
+        rows.columns["first"][self.id] = int(value[0]) if size else 0
+        if size and int(value[-1]) - int(value[0]) != size - 1:
+            rows.scattered[self.id] = value
+        else:
+            rows.scattered.pop(self.id, None)
+
+    @property
+    def names(self) -> tuple[tuple[str, float], ...] | None:
+        return self._rows.names.get(self.id)
+
+    @names.setter
+    def names(self, value: tuple[tuple[str, float], ...] | None) -> None:
+        names = self._rows.names
+        if len(names) >= _MOST_NAMES:
+            names.clear()
+        if value is None:
+            names.pop(self.id, None)
+        else:
+            names[self.id] = value
+
+    @property
+    def is_preferred(self) -> bool:
+        """Whether the user put it first: MEMORY.md and pinned notes."""
+        return is_preferred(self.path, self.front)
+
+    @property
+    def tells(self) -> bool:
+        """Whether it says something of itself or another file that counts in ranking."""
+        likely = self.path == MEMORY_FILE or any(map(self.may_have, ("pinned", *TELLING)))
+        return likely and tells(self.path, self.front)
+
+
+def digest_of(text: str) -> bytes:
+    """A SHA-256 in hexadecimal digits as bytes. Raises ValueError for what is none."""
+    digest = bytes.fromhex(text)
+    if len(digest) != DIGEST:
+        raise ValueError(f"{text!r} is no SHA-256")
+    return digest
+
+
+def rest_of(front: dict[str, Any], sections: tuple[tuple[str, ...], ...]) -> bytes:
+    """Front matter and heading paths as bytes for this process."""
+    try:
+        return marshal.dumps((front, sections))
+    except ValueError:  # a value of a class of its own, which has a JSON form nevertheless
+        return marshal.dumps((json.loads(json.dumps(front)), sections))

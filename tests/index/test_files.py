@@ -1,0 +1,157 @@
+"""What is kept of files reads as it was put, whatever came, went and was stored meanwhile."""
+
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentscope_reme.index.entries import FileEntry
+from agentscope_reme.index.files import Files, FilesById
+from agentscope_reme.models import FileLink
+
+PATHS = ["a.md", "b.md", "x/a.md", "张三.md", "MEMORY.md"]
+texts = st.text(max_size=5)
+words = st.lists(texts, max_size=2).map(tuple)
+values = st.one_of(st.none(), st.booleans(), st.integers(), texts, st.lists(texts, max_size=2), st.floats(0, 1))
+
+
+@st.composite
+def entries(draw) -> FileEntry:
+    path = draw(st.sampled_from(PATHS))
+    slots = sorted(draw(st.sets(st.integers(0, 9), max_size=4)))
+    links = [
+        FileLink(path, *draw(st.tuples(texts, *[st.none() | texts] * 3, st.booleans(), st.integers(0, 9))))
+        for _ in range(draw(st.integers(0, 2)))
+    ]
+    number = st.integers(0, 2**62)
+    return FileEntry(
+        path, draw(number), draw(number), draw(number), draw(number), f"{draw(number):064x}",
+        encoding=draw(st.sampled_from(["utf-8", "gb18030"])), kind=draw(st.sampled_from(["note", "journal"])),
+        title=draw(texts), day=draw(st.integers(0, 20_000)), description=draw(texts), tags=draw(words),
+        aliases=draw(words), front=draw(st.dictionaries(texts, values, max_size=2)), links=tuple(links),
+        lines=draw(st.integers(0, 9)), fault=draw(texts), label_slot=draw(st.integers(0, 9)), start=4,
+        slots=np.array(slots, np.int32), voices=draw(st.frozensets(st.integers(0, 3), max_size=2)),
+        sections=tuple(draw(st.lists(words, max_size=2))),
+    )  # fmt: skip
+
+
+FIELDS = tuple(name for name in FileEntry.__slots__ if name not in ("labels", "anchors", "slots"))
+
+
+def same(known, entry: FileEntry, fields: tuple[str, ...] = FIELDS) -> bool:
+    return [getattr(known, name) for name in fields] == [getattr(entry, name) for name in fields]
+
+
+steps = st.lists(
+    st.one_of(
+        entries(),
+        st.tuples(st.sampled_from(["remove", "renumber", "store"]), st.sampled_from(PATHS)),
+        st.tuples(st.sampled_from(PATHS), st.sampled_from(PATHS)),
+    ),
+    max_size=12,
+)
+
+
+@given(steps)
+def test_files_read_as_they_were_put_whatever_came_and_went(steps):
+    files, plain = Files(), {}
+    for step in steps:
+        if isinstance(step, FileEntry):
+            files.put(step)
+            plain.pop(step.path, None)
+            plain[step.path] = step
+        elif step[0] == "remove":
+            if plain.pop(step[1], None) is not None:
+                files.remove(step[1])
+        elif step[0] == "renumber":
+            files.renumber()
+            assert [known.id for known in files.living()] == list(range(len(plain)))
+        elif step[0] == "store":
+            files.renumber()
+            records, columns, names = files.dump()
+            records = copy.deepcopy(list(records))
+            slots, counts, heard = files.slots(), files.column("units"), [known.id for known in files.heard()]
+            voices = {number: FilesById(files)[number].voices for number in heard}
+            files = Files.load(records, columns, names)
+            files.set_slots(slots, counts)
+            for number, speaking in voices.items():
+                FilesById(files)[number].voices = speaking
+            files.set_column("start", np.full(len(plain), 4))
+        elif step[0] in plain and step[1] not in plain:
+            entry = plain[step[1]] = plain.pop(step[0])
+            entry.path = step[1]
+            entry.links = tuple(FileLink(step[1], *_said(link)) for link in entry.links)
+            files.rename(*step)
+    assert list(files) == list(plain)
+    for path, entry in plain.items():
+        known = files[path]
+        assert same(known, entry)
+        assert known.slots.tolist() == entry.slots.tolist()
+        assert FilesById(files)[known.id] == known
+        assert known.tells == (
+            path == "MEMORY.md" or entry.front.get("pinned") is True or bool({"valid_to"} & entry.front.keys())
+        )
+    assert files.slots().tolist() == [slot for entry in plain.values() for slot in entry.slots.tolist()]
+    assert {known.path for known in files.heard()} == {path for path, entry in plain.items() if entry.voices}
+
+
+def _said(link: FileLink) -> list[object]:
+    return [getattr(link, name) for name in FileLink.__slots__ if name != "source_path"]
+
+
+def entry(path: str, **changes) -> FileEntry:
+    return FileEntry(path, 1, 2, 3, 4, "0" * 64, **changes)
+
+
+def test_what_is_changed_of_a_file_is_changed_for_all_who_ask():
+    files = Files()
+    known = files.put(entry("a.md"))
+    known.mtime, known.digest, known.lines = 10**18, "f" * 64, 7
+    known.slots, known.sections = np.array([3, 9], np.int32), (("Head",),)
+    again = files["a.md"]
+    assert (again.mtime, again.digest, again.lines) == (10**18, "f" * 64, 7)
+    assert again.slots.tolist() == [3, 9]
+    assert again.headings(0) == ("Head",)
+    assert again.headings(1) == ()
+
+
+def test_an_object_of_before_shows_what_was():
+    files = Files()
+    files.put(entry("a.md"))
+    old = files.put(entry("b.md", title="b"))
+    files.remove("a.md")
+    files.renumber()
+    old.mtime = 99
+    assert (old.path, old.title) == ("b.md", "b")
+    assert files["b.md"].mtime == 2
+    assert files["b.md"].id == 0
+
+
+def test_values_of_classes_of_their_own_are_kept_by_their_json_form():
+    class Name(str):
+        __slots__ = ()
+
+    files = Files()
+    assert files.put(entry("a.md", front={"who": Name("Ann")})).front == {"who": "Ann"}
+
+
+def test_parts_that_do_not_belong_together_are_refused():
+    files = Files()
+    files.put(entry("a.md"))
+    records, columns, names = files.dump()
+    records = list(records)
+    wrong = [
+        (records * 2, columns, names),
+        ([], columns, names),
+        (records, columns | {"file.mtime": np.zeros(2, np.int64)}, names),
+        (records, columns | {"file.digest": np.zeros(31, np.uint8)}, names),
+        (records, columns | {"file.kind": np.ones(1, np.int64)}, names),
+    ]
+    for parts in wrong:
+        with pytest.raises(ValueError, match="belong together"):
+            Files.load(*parts)
+    files.remove("a.md")
+    with pytest.raises(ValueError, match="renumber"):
+        files.dump()
