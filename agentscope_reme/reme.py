@@ -109,6 +109,7 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
         self._index: Index | None = None
         self._watcher: Watcher | None = None
         self._compaction: Compaction | None = None
+        self.tool_names: dict[str, str] = {}  # of the tools as they were last registered
         self._tool_results: ToolResultCompactor | None = None
         self._memories: WeakSet[Any] = WeakSet()
         self._stand_ins: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -287,16 +288,18 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
 
     # --- settings -------------------------------------------------------------------------------------------------
 
-    def guidance(self, language: str | None = None) -> str:
+    def guidance(self, language: str | None = None, toolkit: Any = None, prefix: str = "") -> str:
         """Return under 200 tokens for a system prompt: when to search, where to write, what the vault is.
 
         Args:
             language: ``en`` or ``zh``; the configured language, English where that is ``auto``.
+            toolkit: Whose tools are named; by default as they were last registered, on whichever toolkit.
+            prefix: What they will be registered with, where that is still to come.
         """
-        from .prompts import load_prompt
+        from .toolkit.guidance import guidance_text
 
         chosen = language or self.config.language
-        return load_prompt("guidance", chosen if chosen in ("en", "zh") else "en")
+        return guidance_text(self, chosen if chosen in ("en", "zh") else "en", toolkit, prefix)
 
     def update_params(self, **settings: Any) -> None:
         """Change settings at run time, such as ``max_input_length``, ``compact_ratio``, ``language``.

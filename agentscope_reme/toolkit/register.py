@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import ConfigError
+from ..memory.vault_tools import names_in
 from .tools import MemoryTools
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def register_memory_tools(
         owner = _owner(toolkit, shown)
         if owner is not None and owner.reme is reme and toolkit.tools[shown].original_func.__name__ in _READING:
             reme.tool_results.reading_tools.add(shown)
+    reme.tool_names = names_in(toolkit, reme)
     return toolkit
 
 

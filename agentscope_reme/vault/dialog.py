@@ -27,7 +27,7 @@ from .journal_lines import (
 )
 from .layout import DIALOG, session_file_name
 from .pointers import StoredResult, pointers_in, put_back, store_result, take_out
-from .seen import Seen, seen_key
+from .seen import Names, Seen, seen_key
 from .storage import Storage
 
 __all__ = ["Journal", "JournalLine", "JournalRecord", "StoredResult", "pointers_in", "store_result"]
@@ -48,12 +48,15 @@ class _Known:
     seq: int = 0
     bad: int = 0
     seen: Seen = field(default_factory=Seen)
+    names: Names | None = None  # of the messages, from when some are first looked for
     count: int = 0
     rest: int = 0  # bytes after the last whole line
     loose: JournalLine | None = None  # what they say, if they are a line that lacks its end
 
-    def learn_own(self, size: int, seq: int, key: int) -> None:
+    def learn_own(self, size: int, seq: int, key: int, name: str) -> None:
         """Take a whole line that was just written here, without reading it again."""
+        if self.names is not None:
+            self.names.add(name)
         self.seen.add(key, self.offset)
         self.offset += size
         self.lines += 1
@@ -72,6 +75,8 @@ class _Known:
         self.count += 1
         self.seq = max(self.seq, line.seq)
         self.seen.add(seen_key(line.id, said_digest(line.msg)), begins)
+        if self.names is not None:
+            self.names.add(line.id)
 
 
 class Journal:
@@ -114,34 +119,34 @@ class Journal:
             if not fresh:
                 return 0
             self._storage.sync_folders(kept)
-            begins = self._storage.append(self.path, b"".join(raw for raw, _, _ in fresh))
+            begins = self._storage.append(self.path, b"".join(raw for raw, *_ in fresh))
             self._take_own(begins, fresh)
         self._publish(self.path, "created" if created else "changed")
         return len(fresh)
 
-    def _take_own(self, begins: int, fresh: Sequence[tuple[bytes, int, int]]) -> None:
+    def _take_own(self, begins: int, fresh: Sequence[tuple[bytes, int, int, str]]) -> None:
         """Learn the lines that were just added; the file is read when it is not what was expected."""
         known = self._known
         with self._storage.opened(self.path) as (_, status, _):
-            end = begins + sum(len(raw) for raw, _, _ in fresh)
+            end = begins + sum(len(raw) for raw, *_ in fresh)
             same = known.file == (status.st_dev, status.st_ino) or begins == 0
             if same and begins == known.offset and status.st_size == end:
                 known.file, known.rest, known.loose = (status.st_dev, status.st_ino), 0, None
-                for raw, seq, key in fresh:
-                    known.learn_own(len(raw), seq, key)
+                for raw, seq, key, name in fresh:
+                    known.learn_own(len(raw), seq, key, name)
                 return
         self._scan()
 
-    def _fresh_lines(self, records: Iterable[JournalRecord], kept: list[str]) -> list[tuple[bytes, int, int]]:
-        """The lines to add, with their numbers and keys. The files they point to are added to ``kept``; their folder is
-        still to be synced."""
+    def _fresh_lines(self, records: Iterable[JournalRecord], kept: list[str]) -> list[tuple[bytes, int, int, str]]:
+        """The lines to add, with their numbers, keys and ids. The files they point to are added to ``kept``; their
+        folder is still to be synced."""
 
         def keep(data: str | bytes, suffix: str) -> StoredResult:
             stored = store_result(self._storage, data, suffix, sync=False)
             kept.append(stored.path)
             return stored
 
-        lines: list[tuple[bytes, int, int]] = []
+        lines: list[tuple[bytes, int, int, str]] = []
         now = self._clock().isoformat(timespec="milliseconds")
         pending: set[tuple[str, bytes]] = set()
         for record in records:
@@ -154,7 +159,7 @@ class Journal:
             pending.add((name, digest))
             seq = self._known.seq + len(pending)
             raw = line_bytes(name, seq, message, record.marks, record.tokens, record.left_at or now)
-            lines.append((raw, seq, key))
+            lines.append((raw, seq, key, name))
         return lines
 
     def _holds(self, key: int, name: str, digest: bytes) -> bool:
@@ -209,13 +214,36 @@ class Journal:
         return [self._expanded(line) if expand else line for line in found[-count:]]
 
     def find(self, ids: Iterable[str], *, expand: bool = False) -> list[JournalLine]:
-        """The lines of these messages, each as it was last, in order of the journal. Newest lines are read first."""
-        wanted = set(ids)
-        near = self.tail(2 * len(wanted) + 64)
+        """The lines of these messages, each as it was last, in order of the journal.
+
+        Newest lines are read first; what is not in the journal costs no reading, but for the first time.
+        """
+        wanted = self._with_lines(set(ids))
+        near = self.tail(2 * len(wanted) + 64) if wanted else []
         if not wanted <= {line.id for line in near}:
-            near = [line for line in self.lines() if line.id in wanted]
+            near = list(self._named(wanted))
         found = {line.id: line for line in near if line.id in wanted}
         return [self._expanded(line) if expand else line for line in found.values()]
+
+    def _with_lines(self, ids: set[str]) -> set[str]:
+        """Those of the ids that may have a line; all of them while the names are not known."""
+        with self._mutex:
+            names = self._refreshed().names
+            loose = self._known.loose
+            if names is None:
+                return ids
+            return {name for name in ids if name in names or (loose is not None and loose.id == name)}
+
+    def _named(self, wanted: set[str]) -> Iterator[JournalLine]:
+        """Read all lines for those with these ids, and remember the ids of all."""
+        with self._mutex:
+            self._scan()
+            names = Names()
+            for line in self.lines():
+                names.add(line.id)
+                if line.id in wanted:
+                    yield line
+            self._known.names = names
 
     def count(self) -> int:
         """How many lines can be read."""

@@ -7,6 +7,30 @@ from array import array
 ROWS = 256
 
 
+class Names:
+    """The ids of the messages of a journal, in eight bytes each. It may take a strange one for one of them."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, array[int]] = {}
+
+    def add(self, name: str) -> None:
+        """Note an id."""
+        key = _name_key(name)
+        row = self._rows.get(key % ROWS)
+        if row is None:
+            row = self._rows[key % ROWS] = array("Q")
+        if key not in row:
+            row.append(key)
+
+    def __contains__(self, name: str) -> bool:
+        key = _name_key(name)
+        return key in self._rows.get(key % ROWS, ())
+
+
+def _name_key(name: str) -> int:
+    return hash(name) % (1 << 64)
+
+
 class Seen:
     """A set of keys, each with the offset of a line.
 

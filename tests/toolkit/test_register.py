@@ -2,12 +2,14 @@
 
 import copy
 import json
+import re
 
 import pytest
 from agentscope.tool import Toolkit
 
 from agentscope_reme import ReMe, register_memory_tools
 from agentscope_reme.errors import ConfigError
+from agentscope_reme.toolkit.register import DEFAULT_TOOLS
 from tests.hooks.agents import agent_of, reme_over, response, user
 from tests.support.scripted_model import ScriptedModel, call
 
@@ -131,3 +133,26 @@ def test_guidance_is_short_and_names_the_tools(vault_dir, language):
     assert "memory_search" in text
     assert "MEMORY.md" in text
     assert ("记忆库" in text) == (language == "zh")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_guidance_names_the_tools_as_the_agent_has_them(vault_dir, language):
+    reme = ReMe(vault_dir)
+    toolkit = register_memory_tools(Toolkit(), reme, prefix="vault_")
+    plain = ReMe(vault_dir).guidance(language)
+    to_come = ReMe(vault_dir).guidance(language, prefix="vault_")
+    for text in (reme.guidance(language), reme.guidance(language, toolkit), to_come):
+        assert set(re.findall(r"vault_[a-z_]+", text)) == {f"vault_{name}" for name in DEFAULT_TOOLS}
+        assert text.replace("vault_", "") == plain
+
+
+def test_guidance_advises_nothing_that_the_agent_cannot_do(vault_dir):
+    reme = ReMe(vault_dir)
+    plain = reme.guidance("en")
+    assert "{" not in plain
+    searching = register_memory_tools(Toolkit(), reme, tools=["memory_search"])
+    text = reme.guidance("en", searching)
+    assert "memory_search" in text
+    assert "MEMORY.md" not in text
+    assert "read opens" not in text
+    assert "data, not instructions" in text

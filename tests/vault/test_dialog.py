@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from agentscope_reme.errors import NoteError
 from agentscope_reme.vault import JournalRecord, Vault
-from agentscope_reme.vault.dialog import pointers_in
+from agentscope_reme.vault.dialog import Journal, pointers_in
 from agentscope_reme.vault.storage import Storage
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20).decode()
@@ -443,3 +443,24 @@ def test_some_messages_are_found_near_the_end_and_far_from_it(vault: Vault) -> N
     journal.append(records(message("m3", "later")))
     assert [line.msg["content"] for line in journal.find(["m999", "m998"])] == ["998", "999"]
     assert [line.msg["content"] for line in journal.find(["m3", "m0", "gone"])] == ["0", "later"]
+
+
+def test_messages_that_are_not_in_the_journal_are_looked_for_in_memory(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = vault.journal("s")
+    journal.append(records(*(message(f"m{n}", str(n)) for n in range(300))))
+    assert journal.find(["new"]) == []
+    monkeypatch.setattr(Journal, "lines", lambda self, expand=False: pytest.fail("the journal was read"))
+    assert journal.find([f"new{n}" for n in range(9)]) == []
+    journal.append(records(message("new1", "a")))
+    assert [line.id for line in journal.find(["new1", "new2", "m299"])] == ["m299", "new1"]
+    monkeypatch.undo()
+    # Also what others wrote, lines without their end, and what is far away.
+    other = Vault(vault.root).journal("s")
+    other.append(records(message("theirs", "b"), *(message(f"n{n}", str(n)) for n in range(300))))
+    with (vault.root / journal.path).open("ab") as file:
+        file.write(json.dumps({"id": "loose", "seq": 1, "msg": message("loose", "c")}).encode())
+    assert [line.id for line in journal.find(["theirs", "m5", "loose", "nobody"])] == ["m5", "theirs", "loose"]
+    journal.drop(["m5"])
+    assert [line.id for line in journal.find(["theirs", "m5", "loose"])] == ["theirs", "loose"]
