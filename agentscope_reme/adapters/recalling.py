@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import NoteNotFound, ReMeError
 from ..memory.blocks import HINT, INJECTED_NAMES, INJECTED_STARTS, RECALL, text_of
 from ..memory.envelope import OPEN, language_of
+from ..pipelines.evidence import without_injected
 from ..prompts import load_prompt
 from ..quoting import RECALLED, page_text, passage_text, unwrapped
 from ..vault.layout import DAILY, DIALOG, MEMORY_FILE, session_file_name
@@ -61,16 +62,22 @@ def squashed(text: str) -> str:
 
 
 def is_injected(message: "Msg", marks: Sequence[str] = ()) -> bool:
-    """Whether nobody said this: recall, hints, what a long-term memory or a checkpoint put in."""
+    """Whether nobody said this: recall, hints, what a long-term memory or a checkpoint put in.
+
+    A user's message that opens with such a block and goes on is the user's: people paste what they were shown.
+    """
     if message.name in INJECTED_NAMES or message.name == RECALL_NAME or RECALL in marks or HINT in marks:
         return True
-    opening = text_of(message).lstrip()[:60]
-    return message.role == "user" and opening.startswith((OPEN, f"<{RECALLED} ", *INJECTED_STARTS))
+    text = text_of(message)
+    if message.role != "user" or not text.lstrip()[:60].startswith((OPEN, f"<{RECALLED} ", *INJECTED_STARTS)):
+        return False
+    return not without_injected(text)
 
 
 def question_of(messages: "Sequence[Msg]") -> str:
     """What to look up for some messages: their text; of a long one the questions in it, else its two ends."""
-    text = "\n".join(text_of(message) for message in messages if not is_injected(message)).strip()
+    said = (without_injected(text_of(message)) for message in messages if not is_injected(message))
+    text = "\n".join(said).strip()
     if len(text) <= _QUESTION_CHARS:
         return text
     asked = [one.group().strip() for one in _SENTENCE.finditer(text) if one.group().rstrip().endswith(("?", "？"))]

@@ -66,7 +66,7 @@ def said_in(message: Mapping[str, Any], now: datetime) -> Said | None:
     role = message.get("role")
     if role not in ("user", "assistant") or is_injected(message):
         return None
-    text = _WRAPPED.sub(" ", clean_text("\n".join(_texts(message.get("content"))))).strip()
+    text = without_injected(clean_text("\n".join(_texts(message.get("content")))))
     if not text:
         return None
     speaker = " ".join(re.sub(r"[:<>]", " ", name).split())[:40] or role
@@ -84,6 +84,11 @@ def said_in(message: Mapping[str, Any], now: datetime) -> Said | None:
         local_day=(stamp if stamp.utcoffset() else shown).date(),
         role=role,
     )
+
+
+def without_injected(text: str) -> str:
+    """A message's text without the blocks that programs put in: recalled memory, hints, checkpoints."""
+    return _WRAPPED.sub(" ", text).strip()
 
 
 def is_injected(message: Mapping[str, Any]) -> bool:

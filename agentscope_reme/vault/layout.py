@@ -115,9 +115,10 @@ def session_file_name(session_id: str) -> str:
 def scope_folder(scope_id: str) -> str:
     """A folder name for a user's or an agent's id, by the rule of :func:`session_file_name`: no two ids share one.
 
-    Ids that are called like a folder of a vault are encoded too, so that a folder of scopes never looks like a vault.
+    Ids that are called like a folder of a vault, or like MEMORY.md on a disk that ignores case, are encoded too, so
+    that a folder of scopes never looks like a vault.
     """
-    if scope_id in VAULT_FOLDERS:
+    if scope_id in VAULT_FOLDERS or scope_id == MEMORY_FILE.lower():
         digest = hashlib.sha256(scope_id.encode()).hexdigest()[:32]
         return f"{scope_id}~{digest}"
     return session_file_name(scope_id)

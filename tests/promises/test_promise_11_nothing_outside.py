@@ -379,8 +379,8 @@ async def test_promise_11_two_users_over_two_vaults_share_no_results_journals_or
 
 SCOPES = [
     "ann", "Ann", "ANN", "ann ", " ann", "ann.", "an\u0303n", "a\u00f1n", "../ann", "ann/..", "ann/bob",
-    "/ann", "ann\x00", "..", ".", "~ann", "con", "CON", "daily", "metadata", "history", "MEMORY.md", "node_modules",
-    ".git", "用户", "用戶", "ann~1", "a" * 300, "a" * 301, "\ud800", "ann\n", "ａｎｎ", "C:ann",
+    "/ann", "ann\x00", "..", ".", "~ann", "con", "CON", "daily", "metadata", "history", "MEMORY.md", "memory.md",
+    "node_modules", ".git", "用户", "用戶", "ann~1", "a" * 300, "a" * 301, "\ud800", "ann\n", "ａｎｎ", "C:ann",
     "%2e%2e", "ann@example.org",
 ]  # fmt: skip
 
@@ -392,6 +392,12 @@ def test_promise_11_no_two_ids_share_a_scope_on_any_disk(tmp_path: Path) -> None
     folded = {unicodedata.normalize("NFC", folder.name).casefold() for folder in folders}
     assert len(folded) == len(SCOPES)
     assert all(folder.name.isprintable() and len(folder.name.encode()) <= 255 for folder in folders)
+
+
+def test_promise_11_no_id_makes_a_folder_of_scopes_look_like_a_vault(tmp_path: Path) -> None:
+    """Also where a disk takes ``memory.md`` for ``MEMORY.md``."""
+    for one in SCOPES:
+        assert ReMe.for_scope(tmp_path, one).config.vault_dir.name.casefold() not in ("memory.md", "daily", "metadata")
 
 
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=2, max_size=6, unique=True))
