@@ -69,7 +69,7 @@ def said_in(message: Mapping[str, Any], now: datetime) -> Said | None:
     text = without_injected(clean_text("\n".join(_texts(message.get("content")))))
     if not text:
         return None
-    speaker = " ".join(re.sub(r"[:<>]", " ", name).split())[:40] or role
+    speaker = " ".join(re.sub(r"[:<>\[\]]", " ", name).split())[:40] or role
     found = time_of(message, now)
     if found is None:
         return Said(text, speaker, role=role)

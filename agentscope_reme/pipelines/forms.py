@@ -14,6 +14,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, PrivateAttr, ValidationError
 from pydantic_core import PydanticUndefined
 
+from ..vault.encoding import clean_text
+
 _ENVELOPES = ("arguments", "parameters", "input", "args")
 _INTEGER = re.compile(r"\d{1,9}")
 _NOTHING = frozenset({"", "none", "null", "n/a", "-", "无"})
@@ -133,7 +135,9 @@ def _integer(value: Any, has_default: bool) -> Any:
 
 def _text(value: Any) -> Any:
     if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
-        return "\n".join(value)
+        value = "\n".join(value)
+    if isinstance(value, str):
+        return clean_text(value)  # a lone surrogate makes no plan malformed
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     return value.isoformat() if isinstance(value, date) else value

@@ -79,6 +79,11 @@ def test_speakers_have_their_names() -> None:
     assert ":" not in said[2].speaker
 
 
+def test_a_name_makes_no_link_on_a_card() -> None:
+    (said,) = said_by_users([message("x", name="Mira [[MEMORY.md]]")], NOW)
+    assert said.speaker == "Mira MEMORY.md"
+
+
 # --- When it was said -------------------------------------------------------------------------------------------------
 
 

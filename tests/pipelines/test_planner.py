@@ -180,6 +180,12 @@ async def test_an_object_of_another_form_is_no_empty_plan(answer: str) -> None:
     assert caught.value.reason == "malformed"
 
 
+async def test_half_a_character_in_a_reply_costs_nothing() -> None:
+    model = ScriptedModel([call(TOOL, items=[{**TEA, "text": "Tea \ud83d at four."}])])
+    plan = await Planner(model).plan(Lists, system=SYSTEM, user=USER)
+    assert [item.text for item in plan.items] == ["Tea \ufffd at four."]
+
+
 async def test_one_member_of_a_list_that_is_of_no_use_costs_no_other() -> None:
     bad = {"text": "", "sources": [3]}
     model = ScriptedModel([call(TOOL, items=[TEA, bad]), "I cannot do better."])
