@@ -1,8 +1,7 @@
 """Many files' entries as a few arrays: what is read in one go is put into the corpus in one go.
 
-Terms stand as numbers of a list of the batch's own, so that each distinct term is looked up once for all its
-occurrences, and nothing is an object of its own that an array can hold. That is also how one process hands a batch to
-another.
+Terms stand as numbers (:mod:`.numbered`), and nothing is an object of its own that an array can hold. That is also how
+one process hands a batch to another.
 """
 
 import marshal
@@ -15,8 +14,7 @@ import numpy as np
 from ..models import FileLink
 from .entries import UNIT_FIELDS, FileEntry, UnitEntry
 from .keyword_columns import Ints
-from .numbered import Numbered, in_order_of_use, numbered
-from .numbered import unpacked as texts_of
+from .numbered import MOST_TERMS, Glossary, Numbered, Terms, in_order_of_use, numbered
 
 # Fields of a unit that are numbers already; "section" and "speaker" are made here.
 PLAIN = ("first", "last", "begin", "stop", "check", "day", "flags", "text")
@@ -70,8 +68,14 @@ class Batch:
         )
 
 
-def collect(read: Sequence[tuple[FileEntry, Sequence[UnitEntry]]]) -> Batch:
-    """Files and their units as a batch; the entries' labels and anchors are moved into it, their sections are set."""
+Read = tuple[FileEntry, Sequence[UnitEntry]]
+
+
+def collect(read: Sequence[Read], terms: Sequence[Terms | None] = (None, None, None)) -> Batch:
+    """Files and their units as a batch; the entries' labels and anchors are moved into it, their sections are set.
+
+    ``terms`` are those of a reader: of units, labels and links (see :func:`.numbered`).
+    """
     entries = [entry for entry, _ in read]
     units = [unit for _, found in read for unit in found]
     columns = {name: np.array([getattr(unit, name) for unit in units], UNIT_FIELDS[name]) for name in PLAIN}
@@ -87,51 +91,73 @@ def collect(read: Sequence[tuple[FileEntry, Sequence[UnitEntry]]]) -> Batch:
     batch = Batch(
         entries,
         np.array([len(found) for _, found in read], np.int64),
-        numbered(unit.terms for unit in units),
+        numbered((unit.terms for unit in units), terms[0]),
         columns,
         list(speakers)[1:],
-        numbered(entry.labels for entry in entries),
+        numbered((entry.labels for entry in entries), terms[1]),
         np.array([len(entry.anchors) for entry in entries], np.int64),
         [anchor.target for anchor in anchors],
-        numbered(anchor.terms for anchor in anchors),
+        numbered((anchor.terms for anchor in anchors), terms[2]),
     )
     for entry in entries:
         entry.labels = entry.anchors = ()
     return batch
 
 
-def packed(batch: Batch) -> bytes:
-    """A batch for another process on this machine, never for a disk."""
-    return marshal.dumps(
-        (
-            [[getattr(entry, name) for name in _ENTRY] for entry in batch.entries],
-            [[[getattr(link, name) for name in _LINK] for link in entry.links] for entry in batch.entries],
-            batch.units.tobytes(),
-            batch.terms.packed(),
-            {name: column.tobytes() for name, column in batch.columns.items()},
-            batch.speakers,
-            batch.labels.packed(),
-            batch.links.tobytes(),
-            batch.targets,
-            batch.anchors.packed(),
+class Sender:
+    """Packs batches for a :class:`Receiver` in another process on this machine, never for a disk."""
+
+    def __init__(self) -> None:
+        self._terms = [Terms(), Terms(), Terms()]
+
+    def packed(self, read: Sequence[Read]) -> bytes:
+        """Files and their units as bytes."""
+        self._terms = [Terms() if len(terms) > MOST_TERMS else terms for terms in self._terms]
+        batch = collect(read, self._terms)
+        texts = (batch.terms, batch.labels, batch.anchors)
+        return marshal.dumps(
+            (
+                [[getattr(entry, name) for name in _ENTRY] for entry in batch.entries],
+                [[[getattr(link, name) for name in _LINK] for link in entry.links] for entry in batch.entries],
+                batch.units.tobytes(),
+                {name: column.tobytes() for name, column in batch.columns.items()},
+                batch.speakers,
+                batch.links.tobytes(),
+                batch.targets,
+                [terms.news() for terms in self._terms],
+                [(one.ids.tobytes(), one.lengths.tobytes()) for one in texts],
+            )
         )
-    )
 
 
-def unpacked(data: bytes) -> Batch:
-    """The inverse of :func:`packed`."""
-    entries, links, units, terms, columns, speakers, labels, counts, targets, anchors = marshal.loads(data)
-    return Batch(
-        [_entry(fields, found) for fields, found in zip(entries, links, strict=True)],
-        np.frombuffer(units, np.int64),
-        texts_of(*terms),
-        {name: np.frombuffer(column, UNIT_FIELDS[name]) for name, column in columns.items()},
-        speakers,
-        texts_of(*labels),
-        np.frombuffer(counts, np.int64),
-        targets,
-        texts_of(*anchors),
-    )
+class Receiver:
+    """Unpacks what one :class:`Sender` has packed: all of it, in that order."""
+
+    def __init__(self) -> None:
+        self._glossaries = [Glossary(), Glossary(), Glossary()]
+
+    def unpacked(self, data: bytes) -> Batch:
+        """The next batch."""
+        entries, links, units, columns, speakers, counts, targets, news, texts = marshal.loads(data)
+        for at, (first, terms) in enumerate(news):
+            if first == 0:  # the sender starts over
+                self._glossaries[at] = Glossary()
+            self._glossaries[at].add(first, terms)
+        terms, labels, anchors = (
+            Numbered(glossary, np.frombuffer(ids, np.int32), np.frombuffer(lengths, np.int32))
+            for glossary, (ids, lengths) in zip(self._glossaries, texts, strict=True)
+        )
+        return Batch(
+            [_entry(fields, found) for fields, found in zip(entries, links, strict=True)],
+            np.frombuffer(units, np.int64),
+            terms,
+            {name: np.frombuffer(column, UNIT_FIELDS[name]) for name, column in columns.items()},
+            speakers,
+            labels,
+            np.frombuffer(counts, np.int64),
+            targets,
+            anchors,
+        )
 
 
 def _entry(fields: list[Any], links: list[list[Any]]) -> FileEntry:

@@ -113,9 +113,7 @@ class KeywordIndex:
         """Add texts whose terms are numbered; returns their slots, in order."""
         first, added = self.slots, len(texts.lengths)
         self._reserve(first + added)
-        if len(texts.ids):
-            numbers = np.array(self._terms.numbers(texts.terms), np.int32)
-            self._ids.frombytes(numbers[texts.ids].tobytes())
+        self._ids.frombytes(texts.glossary.numbers(texts.ids, self._terms).tobytes())
         self.slots += added
         self.count += added
         self.total += len(texts.ids)

@@ -52,7 +52,7 @@ def build_columns(ids: Ints, lengths: Ints, first_slot: int, terms: int, keep_po
     """Columns of consecutive texts. ``ids`` are all their term ids in order, ``lengths`` the number of each text."""
     lengths = np.asarray(lengths, np.int64)
     slots = np.repeat(np.arange(first_slot, first_slot + len(lengths), dtype=np.int32), lengths)
-    order = np.argsort(ids, kind="stable")
+    order = ascending(ids)
     sorted_ids, sorted_slots = ids[order], slots[order]
     opens = np.ones(len(ids), bool)
     opens[1:] = (sorted_ids[1:] != sorted_ids[:-1]) | (sorted_slots[1:] != sorted_slots[:-1])
@@ -102,6 +102,13 @@ def without_unused(columns: Columns) -> tuple[Columns, Ints]:
     if len(columns.positions):
         starts = np.append(columns.starts[used], columns.starts[-1])
     return Columns(indptr, columns.slots, columns.tf, columns.positions, starts), used
+
+
+def ascending(numbers: Ints) -> Ints:
+    """The stable order of numbers below 2^32, by halves of 16 bits, which numpy sorts in linear time."""
+    order = np.argsort(numbers.astype(np.uint16), kind="stable")
+    upper = (numbers >> 16).astype(np.uint16)
+    return order[np.argsort(upper[order], kind="stable")] if upper.any() else order
 
 
 def distinct(values: NDArray[Any]) -> NDArray[Any]:

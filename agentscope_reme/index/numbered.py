@@ -1,55 +1,110 @@
-"""Texts as numbers of a list of terms of their own: each distinct term is looked up once for all its occurrences."""
+"""Texts as numbers of a list of terms of their own: each distinct term is looked up once for all its occurrences.
+
+A process that reads many batches for another (:mod:`.read_ahead`) numbers their terms through and tells each term once:
+:class:`Terms` is at its end, :class:`Glossary` at the other.
+"""
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .columns import grown
 from .keyword_columns import LIMIT, Ints
+from .vocabulary import Vocabulary
+
+# A reader starts over with numbering beyond this many terms, which take about 110 bytes each.
+MOST_TERMS = 200_000
+
+
+class Glossary:
+    """Terms by the numbers that their reader gave them, and which number each of them has in a vocabulary.
+
+    One thread may add terms while another asks.
+    """
+
+    def __init__(self) -> None:
+        self._begins: list[int] = []  # first number of each piece
+        self._pieces: list[bytes] = []  # terms with a line break between (none holds one, see Vocabulary)
+        self._numbers = np.zeros(0, np.int32)
+        self._vocabulary: tuple[Vocabulary, int] | None = None
+
+    def add(self, first: int, terms: bytes) -> None:
+        """Say what the terms from number ``first`` on are."""
+        self._pieces.append(terms)
+        self._begins.append(first)
+
+    def numbers(self, ids: Ints, vocabulary: Vocabulary) -> Ints:
+        """What the terms with the numbers ``ids`` are in a vocabulary; what it does not have is added."""
+        if self._vocabulary != (vocabulary, vocabulary.renumberings):
+            self._numbers, self._vocabulary = np.zeros(0, np.int32), (vocabulary, vocabulary.renumberings)
+        self._numbers = grown(self._numbers, int(ids.max(initial=-1)) + 1, -1)
+        found = self._numbers[ids]
+        unknown, _ = in_order_of_use(ids[found < 0])
+        if len(unknown):
+            self._numbers[unknown] = vocabulary.numbers(self._terms(unknown.tolist()))
+            found = self._numbers[ids]
+        return found
+
+    def _terms(self, numbers: list[int]) -> list[str]:
+        ascending, out = sorted(numbers), dict[int, str]()
+        while len(out) < len(ascending):
+            at = bisect_right(self._begins, ascending[len(out)]) - 1
+            begin, terms = self._begins[at], self._pieces[at].decode("utf-8", "surrogatepass").split("\n")
+            end = bisect_right(ascending, begin + len(terms) - 1, len(out))
+            out |= {number: terms[number - begin] for number in ascending[len(out) : end]}
+        return [out[number] for number in numbers]
+
+
+class Terms(dict[str, int]):
+    """Numbers of terms, in the order in which they are first asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._new: list[str] = []
+
+    def __missing__(self, term: str) -> int:
+        number = self[term] = len(self)
+        self._new.append(term)
+        return number
+
+    def news(self) -> tuple[int, bytes]:
+        """The terms that are new since this was last asked, for :meth:`Glossary.add`."""
+        new, self._new = self._new, []
+        return len(self) - len(new), "\n".join(new).encode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """Texts whose terms are numbers of ``terms``: ``ids`` of all occurrences in order, ``lengths`` of each text.
+    """Texts as numbers of a glossary: ``ids`` of all occurrences in order, ``lengths`` of each text."""
 
-    ``terms`` stand in the order in which they first occur, none twice.
-    """
-
-    terms: list[str]
+    glossary: Glossary
     ids: Ints
     lengths: Ints
 
     def only(self, keep: NDArray[np.bool_]) -> "Numbered":
-        """Those of the texts that ``keep`` says True of. Terms that none of them has are gone."""
-        ids = self.ids[np.repeat(keep, self.lengths)]
-        used, ids = in_order_of_use(ids)
-        return Numbered([self.terms[number] for number in used.tolist()], ids, self.lengths[keep])
-
-    def packed(self) -> tuple[bytes, bytes, bytes]:
-        """The same as bytes, for another process on this machine."""
-        terms = "\n".join(self.terms).encode("utf-8", "surrogatepass")  # none holds a line break, see Vocabulary
-        return terms, self.ids.astype(_kind(self.terms)).tobytes(), self.lengths.tobytes()
+        """Those of the texts that ``keep`` says True of."""
+        return Numbered(self.glossary, self.ids[np.repeat(keep, self.lengths)], self.lengths[keep])
 
 
-class _Numbers(dict[str, int]):
-    """Numbers of terms, in the order in which they are first asked for."""
+def numbered(texts: Iterable[Sequence[str]], terms: Terms | None = None) -> Numbered:
+    """Texts as numbers. What a text has beyond 65 535 terms is left out.
 
-    def __missing__(self, term: str) -> int:
-        number = self[term] = len(self)
-        return number
-
-
-def numbered(texts: Iterable[Sequence[str]]) -> Numbered:
-    """Texts as numbers. What a text has beyond 65 535 terms is left out."""
-    numbers = _Numbers()
+    With ``terms``, the numbers of a reader, the glossary is empty: :meth:`Terms.news` is for whoever has it.
+    """
+    numbers = Terms() if terms is None else terms
     ids, lengths = array("i"), array("i")
     for text in texts:
         before = len(ids)
         ids.extend(map(numbers.__getitem__, text[:LIMIT]))
         lengths.append(len(ids) - before)
-    return Numbered(list(numbers), np.frombuffer(ids, np.int32), np.frombuffer(lengths, np.int32))
+    glossary = Glossary()
+    if terms is None:
+        glossary.add(*numbers.news())
+    return Numbered(glossary, np.frombuffer(ids, np.int32), np.frombuffer(lengths, np.int32))
 
 
 def in_order_of_use(numbers: Ints) -> tuple[Ints, Ints]:
@@ -62,13 +117,3 @@ def in_order_of_use(numbers: Ints) -> tuple[Ints, Ints]:
     place = np.zeros(int(ascending[-1]) + 1 if len(order) else 0, np.int32)
     place[used] = np.arange(len(used))
     return used, place[numbers]
-
-
-def unpacked(terms: bytes, ids: bytes, lengths: bytes) -> Numbered:
-    """The inverse of :meth:`Numbered.packed`."""
-    names = terms.decode("utf-8", "surrogatepass").split("\n") if ids else []
-    return Numbered(names, np.frombuffer(ids, _kind(names)), np.frombuffer(lengths, np.int32))
-
-
-def _kind(terms: Sequence[str]) -> type[np.integer]:
-    return np.uint16 if len(terms) <= 1 << 16 else np.int32

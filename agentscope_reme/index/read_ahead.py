@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from .batch import Batch, collect, packed, unpacked
+from .batch import Batch, Receiver, Sender
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ class ReadAhead:
 
     def _tend(self) -> None:
         """Have one helper read batch after batch."""
-        process = None
+        process, receiver = None, Receiver()
         try:
             process = self._start()
             assert process.stdin is not None
@@ -106,7 +106,8 @@ class ReadAhead:
             while (number := self._next_batch()) is not None:
                 try:
                     _send(process.stdin, marshal.dumps(self._order[number]))
-                    found = _intake(_receive(process.stdout))
+                    answer, identities = marshal.loads(_receive(process.stdout))
+                    found = Intake(receiver.unpacked(answer), identities)
                 except BaseException:
                     self._deliver(number, None)
                     raise
@@ -157,7 +158,7 @@ def serve() -> None:
     from ..vault.storage import Storage
     from .tokenizer import Tokenizer
 
-    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    requests, answers, sender = sys.stdin.buffer, sys.stdout.buffer, Sender()
     try:
         hello = marshal.loads(_receive(requests))
         storage, tokenizer = Storage(Path(hello.pop("root"))), Tokenizer(hello.pop("chinese"))
@@ -167,7 +168,7 @@ def serve() -> None:
                 if (found := _read(storage, path, tokenizer, hello)) is not None:
                     read.append(found[0])
                     identities.append(found[1])
-            _send(answers, marshal.dumps(_answer(read, identities)))
+            _send(answers, marshal.dumps(_answer(sender, read, identities)))
     except (EOFError, OSError):
         return  # nobody asks any more
 
@@ -189,16 +190,11 @@ def _read(storage: Any, path: str, tokenizer: Any, settings: dict[str, Any]) -> 
     return read, identity(status)
 
 
-def _answer(read: Any, identities: list[Identity]) -> tuple[bytes, list[Identity]]:
+def _answer(sender: Sender, read: Any, identities: list[Identity]) -> tuple[bytes, list[Identity]]:
     try:
-        return packed(collect(read)), identities
+        return sender.packed(read), identities
     except Exception:
-        return packed(collect([])), []  # as above
-
-
-def _intake(answer: bytes) -> Intake:
-    batch, identities = marshal.loads(answer)
-    return Intake(unpacked(batch), identities)
+        return sender.packed([]), []  # as above
 
 
 def _batches(files: Sequence[tuple[str, int]]) -> list[list[str]]:

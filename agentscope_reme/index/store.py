@@ -2,7 +2,6 @@
 
 import threading
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from ..vault.layout import JOURNALS, RESOURCE, UNINDEXED
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
 
 NOTES = (".md", ".markdown")
 RESOURCES = (*NOTES, ".txt", ".log", ".json", ".jsonl", ".csv", ".tsv", ".yaml", ".yml", ".html", ".htm")
+_UNINDEXED = tuple(f"{folder}/" for folder in UNINDEXED)
 # New files that are put into the corpus together, at most.
 TOGETHER = 100
 TOGETHER_BYTES = 400_000
@@ -21,9 +21,11 @@ TOGETHER_BYTES = 400_000
 
 def is_indexed(path: str) -> bool:
     """Whether a file of this vault-relative path belongs into the index (ignore rules apart)."""
-    suffix = PurePosixPath(path).suffix.lower()
-    if any(path == folder or path.startswith(folder + "/") for folder in UNINDEXED):
+    if path in UNINDEXED or path.startswith(_UNINDEXED):
         return False
+    name = path.rpartition("/")[2]
+    dot = name.rfind(".")
+    suffix = name[dot:].lower() if 0 < dot < len(name) - 1 else ""
     if suffix in NOTES:
         return True
     if suffix == ".jsonl" and path.startswith(JOURNALS):

@@ -184,10 +184,11 @@ class Sync:
 
     def _put_read(self, intake: Intake, counts: Counts) -> frozenset[str]:
         """Put files that a helper has read into the corpus; their paths. The others must be looked at."""
+        root = str(self._vault.root)
         stale = {
             entry.path
             for entry, seen in zip(intake.batch.entries, intake.identities, strict=True)
-            if not self._is_still(entry, seen)
+            if not self._is_still(root, entry, seen)
         }
         try:
             with self.store.lock:
@@ -205,10 +206,10 @@ class Sync:
         counts.added += len(batch)
         return frozenset(entry.path for entry in batch.entries)
 
-    def _is_still(self, entry: FileEntry, seen: Identity) -> bool:
+    def _is_still(self, root: str, entry: FileEntry, seen: Identity) -> bool:
         """Whether a file is the one that was read, by all that can be told without reading; sets the entry's times."""
         try:
-            status = os.lstat(self._vault.root / entry.path)
+            status = os.lstat(f"{root}/{entry.path}")
         except OSError:
             return False
         entry.mtime, entry.ctime = _times(status)

@@ -11,7 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
-from .keyword_columns import Ints
+from .keyword_columns import Ints, ascending
 
 # Terms looked up while texts are added; beyond this many the look-up table starts over at the next settling.
 _MOST_KNOWN = 30_000
@@ -34,6 +34,7 @@ class Vocabulary:
         self._first = array("I", bytes(4 * 65_537))  # where each value of a hash's upper half begins
         self._known: dict[str, int] = {}  # new terms, and settled ones that were asked for lately
         self._new: list[str] = []
+        self.renumberings = 0  # how often terms have got new numbers
         # Every character of three bytes, ascending, with its term; made when first asked for.
         self._chars: tuple[Ints, Ints] | None = None
         if packed:
@@ -147,15 +148,15 @@ class Vocabulary:
     def settle(self) -> None:
         """Move new terms to where they take little memory."""
         if self._new:
-            data = [term.encode("utf-8", "surrogatepass") for term in self._new]
-            hashes = np.array([crc32(one) for one in data], np.uint32)
-            lengths = np.array([len(one) + 1 for one in data], np.int64)
-            self._begins = np.append(self._begins, self._begins[-1] + np.cumsum(lengths)).astype(np.uint32)
-            self._packed += b"\n".join(data) + b"\n"
+            data = packed(self._new)
+            ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE) + 1
+            hashes = np.fromiter(map(crc32, data[:-1].split(b"\n")), np.uint32, len(ends))
+            self._begins = np.append(self._begins, len(self._packed) + ends).astype(np.uint32)
+            self._packed += data
             settled = len(self._by_hash)
             self._set_hashes(
                 np.append(np.frombuffer(self._hashes, np.uint32), hashes),
-                np.append(self._by_hash, np.arange(settled, settled + len(data), dtype=np.int32)),
+                np.append(self._by_hash, np.arange(settled, settled + len(ends), dtype=np.int32)),
             )
             self._new = []
         if len(self._known) > _MOST_KNOWN:
@@ -164,6 +165,7 @@ class Vocabulary:
     def keep(self, numbers: Ints) -> None:
         """Forget all terms but these (ascending), which are numbered anew in the same order."""
         self.settle()
+        self.renumberings += 1
         begins = self._begins.astype(np.int64)
         sizes = np.diff(begins)[numbers]
         after = np.append(0, np.cumsum(sizes))
@@ -178,7 +180,7 @@ class Vocabulary:
 
     def _set_hashes(self, hashes: Ints, numbers: Ints) -> None:
         self._chars = None
-        order = np.argsort(hashes, kind="stable")
+        order = ascending(hashes)
         self._hashes = array("I", hashes[order].astype(np.uint32).tobytes())
         self._by_hash = numbers[order]
         self._first = array("I", np.searchsorted(hashes[order] >> 16, np.arange(65_537)).astype(np.uint32).tobytes())
@@ -200,7 +202,7 @@ class Vocabulary:
 
 def packed(names: Sequence[str]) -> bytes:
     """Terms as :class:`Vocabulary` takes them."""
-    return "".join(f"{name}\n" for name in names).encode("utf-8", "surrogatepass")
+    return "\n".join([*names, ""]).encode("utf-8", "surrogatepass")
 
 
 def _once(numbers: Ints) -> Ints:

@@ -1,11 +1,13 @@
 """Many files put at once make the index that they make one by one, also when another process has read them."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentscope_reme.index import batch
 from agentscope_reme.index.anchors import Anchor
-from agentscope_reme.index.batch import collect, packed, unpacked
+from agentscope_reme.index.batch import Receiver, Sender, collect
 from agentscope_reme.index.corpus import Corpus
 from agentscope_reme.index.entries import UNIT_FIELDS, FileEntry, UnitEntry
 from agentscope_reme.index.keyword import KeywordIndex
@@ -84,11 +86,12 @@ def stored(corpus: Corpus) -> dict[str, list[int]]:
 @given(histories(), st.sets(st.sampled_from(PATHS), max_size=2))
 def test_a_batch_is_put_as_its_files_are_one_by_one(history, removed):
     one, many, piped = Corpus(), Corpus(), Corpus()
+    sender, receiver = Sender(), Receiver()
     for read in history:
         for entry, found in copy(read):
             one.put(entry, found)
         many.put_batch(collect(copy(read)))
-        piped.put_batch(unpacked(packed(collect(copy(read)))))
+        piped.put_batch(receiver.unpacked(sender.packed(copy(read))))
     assert told(one) == told(many) == told(piped)
     for path in removed:
         assert one.remove(path) == many.remove(path) == piped.remove(path)
@@ -106,9 +109,41 @@ def test_a_batch_without_some_files_is_the_batch_of_the_others(history, left_out
     assert stored(some) == stored(others), "no term of what was left out is known either"
 
 
+@given(histories(), st.lists(st.sampled_from(["lost", "unused", "over", "put"]), max_size=4))
+def test_batches_of_a_reader_are_understood_whatever_became_of_those_before(history, fates):
+    one, piped = Corpus(), Corpus()
+    sender, receiver = Sender(), Receiver()
+    for read, fate in zip(history, [*fates, *["put"] * 4], strict=False):
+        with pytest.MonkeyPatch.context() as patch:
+            if fate == "over":
+                patch.setattr(batch, "MOST_TERMS", 3)  # the reader starts over
+            found = receiver.unpacked(sender.packed(copy(read)))
+        if fate == "unused":
+            for corpus in (one, piped):
+                corpus.tidy(always=True)  # numbers change where terms are gone
+        if fate != "lost":
+            one.put_batch(collect(copy(read)))
+            piped.put_batch(found)
+    assert told(one) == told(piped)
+    assert stored(one) == stored(piped)
+
+
 def test_a_term_is_looked_up_once_for_all_texts_of_a_batch(monkeypatch):
     asked: list[str] = []
     real = Vocabulary.numbers
     monkeypatch.setattr(Vocabulary, "numbers", lambda self, terms: asked.extend(terms) or real(self, terms))
     KeywordIndex().add([["otter", "river"], ["river", "river"], ["otter"]] * 100)
     assert asked == ["otter", "river"]
+
+
+def test_a_term_of_a_reader_is_looked_up_once_for_all_its_batches(monkeypatch):
+    asked: list[str] = []
+    real = Vocabulary.numbers
+    monkeypatch.setattr(Vocabulary, "numbers", lambda self, terms: asked.extend(terms) or real(self, terms))
+    corpus, sender, receiver = Corpus(), Sender(), Receiver()
+    for number in range(3):
+        unit = UnitEntry(("otter", f"new{number}", "otter"), 1, 1, -1, -1, 0, 0, "", 0)
+        entry = FileEntry(f"{number}.md", 1, 1, 1, 1, "", labels=("river",))
+        corpus.put_batch(receiver.unpacked(sender.packed([(entry, [unit] * 5)])))
+    assert asked == ["river", "otter", "new0", "new1", "new2"]
+    assert corpus.units.names() == ["otter", "new0", "new1", "new2"]
