@@ -143,7 +143,7 @@ def test_a_term_of_a_reader_is_looked_up_once_for_all_its_batches(monkeypatch):
     corpus, sender, receiver = Corpus(), Sender(), Receiver()
     for number in range(3):
         unit = UnitEntry(("otter", f"new{number}", "otter"), 1, 1, -1, -1, 0, 0, "", 0)
-        entry = FileEntry(f"{number}.md", 1, 1, 1, 1, "", labels=("river",))
+        entry = FileEntry(f"{number}.md", 1, 1, 1, 1, "d" * 64, labels=("river",))
         corpus.put_batch(receiver.unpacked(sender.packed([(entry, [unit] * 5)])))
     assert asked == ["river", "otter", "new0", "new1", "new2"]
     assert corpus.units.names() == ["otter", "new0", "new1", "new2"]
