@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from ..errors import NoteNotFound
 from ..models import LinkedNote, LooseLink, Traversal
 from ..vault.layout import RESOURCE, UNINDEXED
+from .arguments import check_direction, check_number, check_text
 
 if TYPE_CHECKING:
     from ..config import ReMeConfig
@@ -105,9 +106,14 @@ class LinkQuestions:
         """Walk along links from a note, nearest notes first, at most ``limit`` notes and ten links far.
 
         ``direction`` is ``out``, ``in`` or ``both`` (``forward`` and ``backward`` mean out and in). ``path`` may also
-        be a name that one note alone answers to. NoteNotFound when the index knows no such note.
+        be a name that one note alone answers to. NoteNotFound when the index knows no such note, ConfigError for an
+        argument that cannot be read.
         """
         self._must_be_open()
+        check_text("path", path)
+        check_number("depth", depth)
+        check_number("limit", limit)
+        check_direction(direction)
         await self._freshness.wait_until_current(self.config.search_wait)
         return await asyncio.to_thread(self._walk, path, depth, direction, limit)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StateError
 from ..models import IndexReport, NodeHit, SearchResult
+from .arguments import check_number, check_search, check_text
 from .freshness import Freshness, result_of
 from .links import LinkQuestions
 from .vectors_questions import VectorQuestions
@@ -68,11 +69,12 @@ class Index(LinkQuestions, VectorQuestions):
         At most ``limit`` hits and ``token_budget`` tokens of text (default: 300 a hit). Scores lie between 0 and 1,
         higher is better, and are comparable between searches; ``min_score`` is a floor. ``filter``: ``path`` prefix,
         ``tags``, ``kind``, ``since``, ``until``, or any key of the front matter; it is applied before the best are
-        chosen. Raises ConfigError for a filter that cannot be read and StateError after ``close()``.
+        chosen. Raises ConfigError for a filter or another argument that cannot be read, StateError after ``close()``.
         """
         from .retrieval import Request
 
         self._must_be_open()
+        check_search(query, limit, min_score, filter, token_budget)
         if not query.strip():
             return SearchResult("none", note="the query is empty; ask with words", query=query)
         behind = await self._freshness.wait_until_current(self.config.search_wait)
@@ -87,6 +89,8 @@ class Index(LinkQuestions, VectorQuestions):
         Only digest notes are ranked. An empty list means that none shares a content word with the query.
         """
         self._must_be_open()
+        check_text("query", query)
+        check_number("limit", limit)
         await self._freshness.wait_until_current(self.config.search_wait)
         return await asyncio.to_thread(self._find_nodes, query, limit)
 
