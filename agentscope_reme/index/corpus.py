@@ -251,7 +251,8 @@ class Corpus:
             for name, kind in NARROW.items():
                 parts = {part: arrays.pop(f"{prefix}.{name}{part}") for part in Narrow.PARTS}
                 columns[name] = Narrow.load(parts, kind)
-            terms = arrays.pop(f"{prefix}.terms").tobytes()
+            terms = arrays.pop(f"{prefix}.terms")
+            terms = terms.base if isinstance(terms.base, bytes) else terms.tobytes()  # no second copy
             indexes[prefix] = KeywordIndex.load(terms, columns, *constants, positions=prefix == "units")
         corpus.units, corpus.labels = indexes["units"], indexes["labels"]
         corpus.files = Files.load(records, arrays, names)

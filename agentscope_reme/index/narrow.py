@@ -37,9 +37,11 @@ class Narrow:
         self.size, self.width = size, width
         self._kind = np.dtype(kind)
         self._data = data
-        self._places = array("i", at.astype(np.int32).tobytes())
+        self._places = array("i")
+        self._places.frombytes(np.ascontiguousarray(at, np.int32).view(np.uint8).data)
         self._at = np.frombuffer(self._places, np.int32)
-        self._larger = larger.astype(np.uint16 if int(larger.max(initial=0)) <= 0xFFFF else np.int32)
+        most = int(larger.max(initial=0))
+        self._larger = larger.astype(np.uint8 if most <= 0xFF else np.uint16 if most <= 0xFFFF else np.int32)
         # Three bytes are read as the lower part of four.
         self._values: NDArray[Any] | None = None
         if width:
@@ -153,7 +155,9 @@ class Postings:
     @classmethod
     def load(cls, counts: Ints, slots: Narrow, tf: Narrow, positions: Narrow, keeps_positions: bool) -> "Postings":
         """Postings of columns with ``counts`` of them each. Raises ValueError when there are others."""
-        indptr = _short(np.concatenate(([0], np.cumsum(counts, dtype=np.int64))))
+        total = int(counts.sum())
+        indptr: Ints = np.zeros(len(counts) + 1, np.int32 if total <= 0x7FFFFFFF else np.int64)
+        np.cumsum(counts, out=indptr[1:])
         starts = _short(_sums(indptr, tf)) if keeps_positions else np.zeros(1, np.int32)
         if not int(indptr[-1]) == len(slots) == len(tf) or int(starts[-1]) != len(positions):
             raise ValueError("the arrays of the keyword index do not belong together")
@@ -175,7 +179,7 @@ class Postings:
 
 def _sums(indptr: Ints, values: Narrow) -> Ints:
     """How much the values before each of some ends add up to."""
-    out = np.zeros(len(indptr), np.int64)
+    out: Ints = np.zeros(len(indptr), np.int32 if 0xFFFF * len(values) <= 0x7FFFFFFF else np.int64)
     total = done = 0
     for begin in range(0, min(len(values), int(indptr[-1])), _STEP):
         running = total + np.cumsum(values[begin : begin + _STEP], dtype=np.int64)

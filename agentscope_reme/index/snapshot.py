@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ..errors import ReMeError
 from ..vault.layout import METADATA
@@ -31,6 +31,7 @@ LOCK = "writer.lock"
 FORMAT = "agentscope-reme index"
 VERSION = 4
 _LEVEL = 3
+_PIECE = 262_144  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +126,10 @@ def load(storage: "Storage", fingerprint: str) -> Loaded:
                 return Loaded(None, f"has format {header.get('format')!r}, version {header.get('version')!r}")
             if header.get("fingerprint") != fingerprint:
                 return Loaded(None)  # made with other settings or another tokenizer: rebuilt, nothing is wrong
-            packed = (folder / os.path.basename(str(header["arrays"]))).read_bytes()
-            if hashlib.sha256(packed).hexdigest() != header["arrays_sha256"]:
-                return Loaded(None, "its arrays do not have the checksum they should have")
-            arrays = _unpack_arrays(packed, header["names"])
+            with (folder / os.path.basename(str(header["arrays"]))).open("rb") as file:
+                if _digest(file) != header["arrays_sha256"]:
+                    return Loaded(None, "its arrays do not have the checksum they should have")
+                arrays = _unpack_arrays(file, header["names"])
             return Loaded(Corpus.load(map(json.loads, lines), header["named"], arrays))
         except FileNotFoundError:
             continue  # another process has replaced the index meanwhile
@@ -167,18 +168,24 @@ def _pack_lines(records: Iterable[dict[str, Any]]) -> bytes:
 
 
 def _unpack_lines(data: bytes) -> Iterator[str]:
-    """The lines, after their checksum was found right. One by one: all at once they would take ten times their size."""
+    """The lines but the last, which has their checksum; ValueError at the end when it is not right.
+
+    Piece by piece: nothing large is taken and given back, which the allocator would answer by keeping as much for good.
+    """
     import zstandard
 
-    body = zstandard.ZstdDecompressor().decompressobj().decompress(data)
-    last = body.rstrip(b"\n").rfind(b"\n") + 1
-    if json.loads(body[last:])["sha256"] != hashlib.sha256(memoryview(body)[:last]).hexdigest():
+    running = hashlib.sha256()
+    before, rest = None, b""
+    with zstandard.ZstdDecompressor().stream_reader(data) as stream:
+        while piece := stream.read(_PIECE):
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                if before is not None:
+                    running.update(before + b"\n")
+                    yield before.decode("utf-8", "surrogatepass")
+                before = line
+    if before is None or rest or json.loads(before)["sha256"] != running.hexdigest():
         raise ValueError("the checksum does not fit")
-    begin = 0
-    while begin < last:
-        end = body.index(b"\n", begin)
-        yield body[begin:end].decode("utf-8", "surrogatepass")
-        begin = end + 1
 
 
 def _pack_arrays(arrays: dict[str, Any]) -> bytes:
@@ -193,16 +200,46 @@ def _pack_arrays(arrays: dict[str, Any]) -> bytes:
     return out.getvalue()
 
 
-def _unpack_arrays(packed: bytes, names: list[str]) -> dict[str, Any]:
-    import numpy as np
+def _digest(file: IO[bytes]) -> str:
+    running = hashlib.sha256()
+    while piece := file.read(_PIECE):
+        running.update(piece)
+    file.seek(0)
+    return running.hexdigest()
+
+
+def _unpack_arrays(file: IO[bytes], names: list[str]) -> dict[str, Any]:
+    """Arrays by name, each decompressed to where it stays. Those of bytes are made of a ``bytes`` object."""
     import zstandard
 
-    # Array by array: the whole of them lies in memory once.
-    with zstandard.ZstdDecompressor().stream_reader(packed) as stream:
-        arrays = {name: np.lib.format.read_array(stream, allow_pickle=False) for name in names}
+    with zstandard.ZstdDecompressor().stream_reader(file, closefd=False) as stream:
+        arrays = {name: _read_array(stream) for name in names}
         if stream.read(1):
             raise ValueError("there are more arrays than names")
     return arrays
+
+
+def _read_array(stream: Any) -> Any:
+    import numpy as np
+
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("an array of another format")
+    shape, _, kind = np.lib.format.read_array_header_1_0(stream)
+    if len(shape) != 1 or kind.hasobject:
+        raise ValueError("an array of another kind than are stored")
+    if kind == np.uint8:
+        data = stream.read(shape[0]) if shape[0] else b""
+        if len(data) != shape[0]:
+            raise EOFError("an array has ended")
+        return np.frombuffer(data, np.uint8)
+    array = np.empty(shape, kind)
+    left = array.view(np.uint8).data
+    while len(left):
+        count = stream.readinto(left)
+        if not count:
+            raise EOFError("an array has ended")
+        left = left[count:]
+    return array
 
 
 def _remove_others(folder: Path, keep: Any) -> None:

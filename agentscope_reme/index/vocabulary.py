@@ -17,6 +17,7 @@ from .keyword_columns import Ints, ascending
 _MOST_KNOWN = 30_000
 _NEWLINE = 0x0A
 _STEP = 8_192
+_PIECE = 131_072  # bytes
 _MANY = 64  # terms that are looked up together rather than one by one
 
 
@@ -28,7 +29,7 @@ class Vocabulary:
 
     def __init__(self, packed: bytes = b"") -> None:
         self._packed = packed  # every settled term, each with a line break after it
-        self._begins = np.zeros(1, np.uint32)
+        self._begins: Ints = np.zeros(1, np.uint32)
         self._hashes = array("I")  # ascending
         self._by_hash: Ints = np.zeros(0, np.int32)
         self._first = array("I", bytes(4 * 65_537))  # where each value of a hash's upper half begins
@@ -38,10 +39,9 @@ class Vocabulary:
         # Every character of three bytes, ascending, with its term; made when first asked for.
         self._chars: tuple[Ints, Ints] | None = None
         if packed:
-            ends = np.flatnonzero(np.frombuffer(packed, np.uint8) == _NEWLINE)
-            self._begins = np.append(0, ends + 1).astype(np.uint32)
-            hashes = np.zeros(len(ends), np.uint32)
-            for at in range(0, len(ends), _STEP):  # no list of all numbers
+            self._begins = _begins_in(packed)
+            hashes = np.zeros(len(self._begins) - 1, np.uint32)
+            for at in range(0, len(hashes), _STEP):  # no list of all numbers
                 begins = self._begins[at : at + _STEP + 1].tolist()
                 hashes[at : at + _STEP] = [crc32(packed[a : b - 1]) for a, b in pairwise(begins)]
             self._set_hashes(hashes, np.arange(len(hashes), dtype=np.int32))
@@ -126,17 +126,12 @@ class Vocabulary:
     def _with_char(self, char: str) -> Ints:
         """Settled terms with a character that UTF-8 writes in three bytes, as it does Chinese."""
         if self._chars is None:
-            data = np.frombuffer(self._packed, np.uint8)
-            at = np.flatnonzero((data & 0xF0) == 0xE0)
-            codes = (data[at] & 0x0F).astype(np.uint16) << 12
-            codes |= (data[at + 1] & 0x3F).astype(np.uint16) << 6
-            codes |= data[at + 2] & 0x3F
-            order = np.argsort(codes, kind="stable")
-            terms = np.searchsorted(self._begins, at, "right") - 1
-            self._chars = codes[order], terms[order].astype(np.int32)
+            codes, terms = _chars_in(self._packed, self._begins)
+            order = np.argsort(codes, kind="stable").astype(np.int32)
+            self._chars = codes[order], terms[order]
         known, owners = self._chars
-        first, last = np.searchsorted(known, np.array([ord(char), ord(char) + 1], np.uint32))
-        return owners[first:last]
+        code = np.uint16(ord(char))  # of another type, all would be copied
+        return owners[np.searchsorted(known, code) : np.searchsorted(known, code, "right")]
 
     def _with_bytes(self, data: bytes) -> Ints:
         at, found = self._packed.find(data), []
@@ -203,6 +198,32 @@ class Vocabulary:
 def packed(names: Sequence[str]) -> bytes:
     """Terms as :class:`Vocabulary` takes them."""
     return "\n".join([*names, ""]).encode("utf-8", "surrogatepass")
+
+
+def _begins_in(packed: bytes) -> Ints:
+    """Where each term begins, and the end; looked for piece by piece, so that nothing large is taken for a moment."""
+    data = np.frombuffer(packed, np.uint8)
+    begins = np.zeros(packed.count(b"\n") + 1, np.uint32)
+    found = 1
+    for at in range(0, len(data), _PIECE):
+        ends = np.flatnonzero(data[at : at + _PIECE] == _NEWLINE)
+        begins[found : found + len(ends)] = ends + (at + 1)
+        found += len(ends)
+    return begins
+
+
+def _chars_in(packed: bytes, begins: Ints) -> tuple[Ints, Ints]:
+    """Every character of three bytes in the order of the terms, and its term; piece by piece."""
+    data = np.frombuffer(packed, np.uint8)
+    codes: list[Ints] = [np.zeros(0, np.uint16)]
+    terms: list[Ints] = [np.zeros(0, np.int32)]
+    for begin in range(0, len(data), _PIECE):
+        at = np.flatnonzero((data[begin : begin + _PIECE] & 0xF0) == 0xE0) + begin
+        found = (data[at] & 0x0F).astype(np.uint16) << 12
+        found |= (data[at + 1] & 0x3F).astype(np.uint16) << 6
+        codes.append(found | data[at + 2] & 0x3F)
+        terms.append((np.searchsorted(begins, at.astype(begins.dtype), "right") - 1).astype(np.int32))
+    return np.concatenate(codes), np.concatenate(terms)
 
 
 def _once(numbers: Ints) -> Ints:

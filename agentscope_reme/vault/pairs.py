@@ -21,7 +21,7 @@ class Pairs:
 
     def __init__(self) -> None:
         self._sorted = array("Q")
-        self._new: list[int] = []
+        self._new = array("Q")
 
     def __len__(self) -> int:
         self._settle()
@@ -68,4 +68,4 @@ class Pairs:
                 at = bisect_left(self._sorted, pair)
                 if at == len(self._sorted) or self._sorted[at] != pair:
                     self._sorted.insert(at, pair)
-        self._new = []
+        self._new = array("Q")
