@@ -1,5 +1,6 @@
 """Every default of the product, in one place."""
 
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -96,9 +97,7 @@ class ReMeConfig(BaseModel):
 
     # Pipelines
     pipeline_timeout: float = Field(120.0, gt=0, description="Seconds in which the model has to give one plan.")
-    dream_at: str | None = Field(
-        None, pattern=r"^([01]\d|2[0-3]):[0-5]\d$", description="Time of the nightly dream, HH:MM; None: no dream."
-    )
+    dream_at: str | None = Field(None, description="Time of the nightly dream, HH:MM; None: no dream.")
 
     # Life
     close_timeout: float = Field(10.0, ge=0, description="Seconds that close() waits for background work.")
@@ -107,6 +106,16 @@ class ReMeConfig(BaseModel):
     @classmethod
     def _named_size(cls, value: Any) -> Any:
         return CHUNK_PRESETS.get(value, value) if isinstance(value, str) else value
+
+    @field_validator("dream_at")
+    @classmethod
+    def _time_of_day(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", value):
+            raise ValueError(
+                f"{value!r} is no time of day; give HH:MM such as 03:00, and for anything else let the system's own "
+                "scheduler (cron, systemd, launchd) call `agentscope-reme auto_dream`"
+            )
+        return value
 
     @field_validator("timezone")
     @classmethod

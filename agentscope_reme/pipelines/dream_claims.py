@@ -11,7 +11,7 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from .facts import SURNAMES, names_of
+from .facts import DOUBLE_SURNAMES, SURNAMES, names_of
 
 if TYPE_CHECKING:
     from ..index.tokenizer import Tokenizer
@@ -51,7 +51,7 @@ _VERB = re.compile(r"[A-Z][a-z]+(?:s|ed|ing)")
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 # A surname and one or two characters at the start of a clause, before what people do, are or have.
 _CHINESE_NAME = re.compile(
-    rf"(?:(?<=[\s，。；！？、：“（])|^)[{SURNAMES}][\u4e00-\u9fff]{{1,2}}?"
+    rf"(?:(?<=[\s，。；！？、：“（])|^)(?:{DOUBLE_SURNAMES}|[{SURNAMES}])[\u4e00-\u9fff]{{1,2}}?"
     r"(?=喜欢|爱|最|很|更|也|都|只|还|就|讨厌|偏好|想|要|会|是|在|有|住|去|来|说|用|做|买|养|和|与|跟|的|从|把|被|对|已|正|曾|不|没|每|于|搬|换|改|决定|打算|今|昨|明|\d)"
 )
 _POSSESSIVE = re.compile(r"['’]s$")

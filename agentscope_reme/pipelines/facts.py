@@ -38,7 +38,9 @@ _KINDS: tuple[tuple[Kind, "re.Pattern[str]"], ...] = (
         re.compile(
             r"\bI(?:'d)? (?:really |always |usually |never |also |much |still |don'?t )*"
             r"(?:prefer|like|love|hate|dislike|enjoy|can'?t stand|avoid)\b"
-            r"|\bmy favou?rite|\ballerg|\bplease (?:always|never)|^(?:always|never)\b|\bfrom now on\b"
+            r"|\bmy favou?rite|\ballerg|\bplease (?:always|never)|\bfrom now on\b"
+            r"|^(?:always|never)\b(?!\s+(?:had|been|seen|heard|thought|kn[eo]wn?|met|tried|went|gone|did|done|was|were|got|again"
+            r"|mind|imagined|expected|visited|liked|loved|used to)\b)"
             r"|喜欢|偏好|更爱|最爱|讨厌|受不了|习惯|过敏|爱吃|爱喝|忌口|从不|总是|以后(?:都|请|别|不)|今后|不要再|别再",
             re.IGNORECASE,
         ),
@@ -103,12 +105,19 @@ _NUMBER = re.compile(
 SURNAMES = (
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜"
     "范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
+    # Rarer ones, as far as they are no part of everyday words such as 颜色, 凌晨, 施工, 关于.
+    "葛鲁柳岳殷庞倪滕窦褚卞邬佟冼佘聂裘翟阮闵娄刁樊霍虞柯缪嵇邢裴翁荀甄芮靳隗宓郗栾詹韶郜蔺屠胥莘逄"
+    "姬冉郦濮扈晏瞿茹庾耿匡寇阙晁敖訾阚饶鞠蒯荆竺逯桓"
+)
+DOUBLE_SURNAMES = (
+    "欧阳|司马|上官|诸葛|皇甫|尉迟|公孙|令狐|慕容|宇文|长孙|司徒|夏侯|轩辕|端木|南宫|独孤|呼延|澹台"
+    "|淳于|申屠|钟离|鲜于|闾丘|赫连"
 )
 _TITLES = "先生|女士|老师|经理|总监|主任|医生|教授|同学|律师|师傅|博士"
 _CHINESE_NAME = re.compile(
     r"(?:名叫|我叫|叫做|名字是|名字叫)([\u4e00-\u9fffA-Za-z·]{2,6}?)(?=[，。,.！!？?；;、\s了]|$)"
     rf"|([小老阿][{SURNAMES}])"
-    rf"|([{SURNAMES}][\u4e00-\u9fff]{{0,2}}?(?:{_TITLES}))"
+    rf"|((?:{DOUBLE_SURNAMES}|[{SURNAMES}])[\u4e00-\u9fff]{{0,2}}?(?:{_TITLES}))"
     r"|《([^》\n]{1,40})》"
 )
 _LATIN_WORD = r"[A-Z][A-Za-z0-9]*(?:[-'’][A-Za-z0-9]+)*"

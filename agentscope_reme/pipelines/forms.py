@@ -12,7 +12,6 @@ from datetime import date
 from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, PrivateAttr, ValidationError
-from pydantic_core import PydanticUndefined
 
 from ..vault.encoding import clean_text
 
@@ -60,7 +59,7 @@ def fitted(schema: type[BaseModel], value: Any) -> Any:
     made = {}
     for name, field in fields.items():
         if name in value:
-            part = _fitted(field.annotation, value[name], field.default is not PydanticUndefined)
+            part = _fitted(field.annotation, value[name], not field.is_required())
             if part is not _NO_VALUE:
                 made[name] = part
     return made

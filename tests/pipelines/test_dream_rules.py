@@ -156,6 +156,14 @@ async def test_a_statement_in_other_words_is_corroborated(vault_dir: Path) -> No
     assert "  - said as: For front ends Ann likes React best.\n" in text, "whatever these words may say beyond it"
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("王芳喜欢喝茶", "李芳喜欢喝茶"), ("裘英喜欢喝茶", "翟英喜欢喝茶"), ("欧阳明在学琴", "上官明在学琴")],
+)
+def test_two_people_are_told_apart_also_by_a_rare_surname(one: str, other: str) -> None:
+    assert differences(one, other) == {"names"}
+
+
 async def test_what_shares_too_few_words_is_not_taken_for_the_same(vault_dir: Path) -> None:
     text = await two_days(
         vault_dir, "Ann fires the kiln at 1240 degrees.", "The kiln is electric.", about_first("corroborate")
