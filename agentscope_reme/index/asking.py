@@ -5,12 +5,15 @@ keeps what was said must know which turns only ask. The rules lean to the safe s
 """
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 LONGEST_QUESTION = 600
 """Characters beyond which a text is more than a question, however it ends."""
 
-_SENTENCE = re.compile(r"(?<=[。！？!?；;])\s*|(?<=[.…])\s+|\n+")
+# Where a sentence ends; its mark belongs to it.
+_SENTENCE_END = re.compile(r"[。！？!?；;]\s*|[.…]\s+|\n+")
+_ALPHANUMERIC = re.compile(r"[^\W_]")
 _CLAUSE = re.compile(r"[，,;；：:—–]|\s-\s")
 _MARK = re.compile(r"[?？][\"'”’」』)）\]*_~\s!！]*(?:[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\s]*)$")
 _BREAKS = re.compile(r"[\s，。！？、；：,.!?;:~～…\-—]+")
@@ -100,13 +103,23 @@ _CHINESE_TOPIC = re.compile(r"^(?:关于|对于|至于|请问|如果|假如|要�
 
 def sentences_of(text: str) -> list[str]:
     """The sentences of a text, without white space around them."""
-    return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
+    return list(_sentences(text))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    begin = 0
+    for end in _SENTENCE_END.finditer(text):
+        if sentence := text[begin : end.start() + 1].strip():
+            yield sentence
+        begin = end.end()
+    if sentence := text[begin:].strip():
+        yield sentence
 
 
 @lru_cache(maxsize=4096)
 def is_idle(text: str) -> bool:
     """Whether a text is a greeting or other small talk, a slash command, or has no word in it."""
-    if _COMMAND.match(text) or not any(char.isalnum() for char in text):
+    if _COMMAND.match(text) or not _ALPHANUMERIC.search(text):
         return True
     parts = [part for part in _BREAKS.split(text) if part]
     if all(SMALL_TALK.fullmatch(part) for part in parts) or SMALL_TALK.fullmatch(" ".join(parts)):
@@ -134,7 +147,7 @@ def asks(sentence: str) -> bool:
 
 def states_nothing(text: str) -> bool:
     """Whether every sentence of a text asks or is small talk. False for long texts."""
-    return len(text) <= LONGEST_QUESTION and all(is_idle(one) or asks(one) for one in sentences_of(text))
+    return len(text) <= LONGEST_QUESTION and all(is_idle(one) or asks(one) for one in _sentences(text))
 
 
 def only_asks(text: str) -> bool:

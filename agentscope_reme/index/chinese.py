@@ -18,6 +18,7 @@ _PARTICLES = frozenset("的了吗呢吧啊呀么是我你您他她它们这那�
 FUNCTION_CHARS = _PARTICLES | frozenset("在和与或把被就都也还很有没不对从到为着过给让请些几多少一个")
 _CONTENT_WORDS = frozenset(("了解", "目的", "的确", "的士", "自我", "他人"))
 _ANY_HAN = re.compile(f"[{HAN}]")
+_PAIRS = re.compile(r"(?=(..))", re.DOTALL)
 _MOST_RUN = 100_000
 
 
@@ -40,7 +41,10 @@ class Bigrams:
 
     def cut(self, run: str) -> list[str]:
         """Terms of a run."""
-        return [*map(str.__add__, run, run[1:])] if len(run) > 1 else [run]
+        size = len(run)
+        if size < 3:
+            return [run]
+        return [run[:2], run[1:]] if size == 3 else _PAIRS.findall(run)
 
 
 class JiebaWords:

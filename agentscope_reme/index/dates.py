@@ -3,13 +3,16 @@
 import re
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Literal
 
 from .relative_dates import find_relative
-from .time_words import MONTH_NAMES, MONTH_STARTS, SMALL_NUMBER, chinese_number, month_number
+from .time_words import MONTH_NAMES, SMALL_NUMBER, chinese_number, lower_case, may_name_month, month_number
 from .time_words import has_time_words as has_time_words
 
 Grain = Literal["day", "week", "month", "year", "range"]
+# The fields of a DateMention from its grain on.
+_Days = tuple[Grain, str, str, int | None, int | None, int | None, int | None, bool, tuple[str, ...]]
 
 # A yearless month or day may belong to the year before or after that of the day it is compared with (turn of the year).
 _YEARS_AROUND = (-1, 0, 1)
@@ -43,9 +46,14 @@ _NAMED = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-_YEAR = re.compile(r"(?=[12])(?<![\w.,/$€£¥-])(?:19[5-9]\d|20\d\d)(?![\w%/-]|[.,]\d)")
-_MIGHT_BE_NUMERIC = re.compile(r"\d{4}|\d{1,2}[-/.]\d|[年月]")
+_YEAR = re.compile(r"[12](?<![\w.,/$€£¥-].)(?:(?<=1)9[5-9]|(?<=2)0\d)\d(?![\w%/-]|[.,]\d)")
+# What any match of these holds, quickly found from the first digit on. In Chinese numerals a year begins up to five
+# characters before its sign.
+_MIGHT_BE_NUMERIC = re.compile(r"[\d年月](?:(?<=[年月])|\d{3}|\d?[-/.]\d)")
 _DIGIT_OR_CHINESE_DATE = re.compile(r"[\d年月]")
+_ASCII_DIGIT = re.compile(r"[0-9]")
+_LONGEST_BEFORE_SIGN = 6
+_MONTH = re.compile(rf"{MONTH_NAMES}\b")
 _BEFORE_MONTH = re.compile(
     r"(?:\b(?:in|of|on|since|until|till|by|from|to|before|after|during|early|mid|late|last|this|next|every|each)|[-/])\W*$",
     re.IGNORECASE,
@@ -110,27 +118,26 @@ def find_dates(text: str, today: date | None = None) -> tuple[DateMention, ...]:
     Two days joined by "to" or "到" are one mention of grain ``range``.
     """
     candidates: list[tuple[int, int, DateMention]] = []
-
-    def offer(rank: int, mention: DateMention | None) -> None:
-        if mention is not None:
-            candidates.append((mention.begin, rank, mention))
-
-    if _DIGIT_OR_CHINESE_DATE.search(text) and _MIGHT_BE_NUMERIC.search(text):
-        for match in _NUMERIC.finditer(text):
-            offer(2, _read_numeric(match))
-        for match in _YEAR.finditer(text):
-            offer(3, _mention(match.start(), match.end(), int(match.group()), None, None))
-    lower = text.lower()
-    for start in MONTH_STARTS:
-        if start in lower:
-            for match in _NAMED.finditer(text):
-                offer(1, _read_named(match, text))
-            break
+    sign = (_ASCII_DIGIT if text.isascii() else _DIGIT_OR_CHINESE_DATE).search(text)
+    if sign is not None and (might := _MIGHT_BE_NUMERIC.search(text, sign.start())) is not None:
+        begin = max(0, might.start() - _LONGEST_BEFORE_SIGN)
+        for match in _NUMERIC.finditer(text, begin):
+            if (mention := _read_numeric(match)) is not None:
+                candidates.append((mention.begin, 2, mention))
+        for match in _YEAR.finditer(text, begin):
+            if (mention := _mention(match.start(), match.end(), int(match.group()), None, None)) is not None:
+                candidates.append((mention.begin, 3, mention))
+    if may_name_month(lower := lower_case(text)) and _MONTH.search(lower):
+        for match in _NAMED.finditer(text):
+            if (mention := _read_named(match, text)) is not None:
+                candidates.append((mention.begin, 1, mention))
     if today is not None:
         for begin, stop, grain, first, last in find_relative(text, today):
             tokens = _tokens(first.year, first.month, first.day) if grain == "day" else ()
             span = first.isoformat(), last.isoformat()
-            offer(0, DateMention(begin, stop, grain, *span, relative=True, tokens=tokens))
+            candidates.append((begin, 0, DateMention(begin, stop, grain, *span, relative=True, tokens=tokens)))
+    if not candidates:
+        return ()
     found = _apart(candidates) if len(candidates) > 1 else [mention for _, _, mention in candidates]
     return tuple(_joined(found, text)) if len(found) > 1 else tuple(found)
 
@@ -209,6 +216,13 @@ def _tokens(year: int | None, month: int | None, day: int | None) -> tuple[str, 
 def _mention(
     begin: int, stop: int, year: int | None, month: int | None, day: int | None, part: str | None = None
 ) -> DateMention | None:
+    days = _days(year, month, day, part)
+    return None if days is None else DateMention(begin, stop, *days)
+
+
+@lru_cache(maxsize=2048)
+def _days(year: int | None, month: int | None, day: int | None, part: str | None) -> _Days | None:
+    """What a date says wherever it stands; None for a day that does not exist."""
     if year is not None and not 1000 <= year <= 2999:
         return None
     if month is not None and not 1 <= month <= 12:
@@ -231,32 +245,31 @@ def _mention(
             day, last_day = low, high
     else:
         last = first.replace(month=12, day=31)
-    known = year is not None
-    return DateMention(
-        begin, stop, grain, first.isoformat() if known else "", last.isoformat() if known else "",
-        year, month, day, last_day, tokens=tokens,
-    )  # fmt: skip
+    span = (first.isoformat(), last.isoformat()) if year is not None else ("", "")
+    return grain, *span, year, month, day, last_day, False, tokens
 
 
 def _read_numeric(match: re.Match[str]) -> DateMention | None:
     begin, stop = match.span()
-    part = match.groupdict()
-    for letter in "isc":
-        if part[f"{letter}y"]:
-            return _mention(begin, stop, int(part[f"{letter}y"]), int(part[f"{letter}m"]), int(part[f"{letter}d"]))
-    if part["ny"]:
-        first, second, year = int(part["na"]), int(part["nb"]), int(part["ny"])
-        month, day = (first, second) if part["nsep"] == "/" else (second, first)
-        return _mention(begin, stop, year, month, day) or _mention(begin, stop, year, day, month)
-    if part["wy"]:
-        return _mention(begin, stop, int(part["wy"]), int(part["wm"]), None)
-    if part["hy"]:
-        year = int(part["hy"]) if part["hy"].isdecimal() else _digit_year(part["hy"])
-        in_year = chinese_number(part["hm"]) if part["hm"] else None
-        return _mention(begin, stop, year, in_year, chinese_number(part["hd"]) if part["hd"] else None, part["hp"])
-    day_text = part["kd"] or part["kn"]
-    day_number = chinese_number(day_text) if day_text else None
-    return _mention(begin, stop, None, chinese_number(part["km"]), day_number, part["kp"])
+    # The notation is told by the group that was read last.
+    notation = (match.lastgroup or "")[0]
+    if notation in "isc":
+        year, month, day = map(int, match.group(f"{notation}y", f"{notation}m", f"{notation}d"))
+        return _mention(begin, stop, year, month, day)
+    if notation == "n":
+        first, second, last = int(match["na"]), int(match["nb"]), int(match["ny"])
+        month, day = (first, second) if match["nsep"] == "/" else (second, first)
+        return _mention(begin, stop, last, month, day) or _mention(begin, stop, last, day, month)
+    if notation == "w":
+        return _mention(begin, stop, int(match["wy"]), int(match["wm"]), None)
+    if notation == "h":
+        written, named, part, in_month = match.group("hy", "hm", "hp", "hd")
+        in_year = chinese_number(named) if named else None
+        year_number = int(written) if written.isdecimal() else _digit_year(written)
+        return _mention(begin, stop, year_number, in_year, chinese_number(in_month) if in_month else None, part)
+    named, part, day_text, plain_day = match.group("km", "kp", "kd", "kn")
+    day_text = day_text or plain_day
+    return _mention(begin, stop, None, chinese_number(named), chinese_number(day_text) if day_text else None, part)
 
 
 def _digit_year(text: str) -> int:

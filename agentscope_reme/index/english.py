@@ -163,6 +163,8 @@ class Stemmer:
 
     def stem(self, word: str) -> str:
         """Stem of a case-folded word; words with digits or letters beyond ASCII stay as they are."""
+        if not (word.isascii() and word.isalpha()):
+            return word
         known = self._known.get(word)
         if known is None:
             known = self._stem(word)
@@ -172,8 +174,6 @@ class Stemmer:
         return known
 
     def _stem(self, word: str) -> str:
-        if not (word.isascii() and word.isalpha()):
-            return word
         base = irregular_forms().get(word, word)
         if len(base) > 3 and base.endswith("s") and not base.endswith("ss") and not _VOWEL.search(base):
             # Porter2 keeps the plural of a word without vowels: llms, pdfs.

@@ -12,7 +12,7 @@ _LONGEST_WHOLE = 160
 _MOST_PARTS = 24
 _MOST_NUMBERS = 6
 
-_SEPARATORS = (re.compile(r"[/\\:@]+"), re.compile(r"[-_&]+"), re.compile(r"\.+"), re.compile(r"'+"))
+_SEPARATORS = ("/\\:@", "-_&", ".", "'")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z][A-Z])(?=[A-Z][a-z]{2})")
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+", re.IGNORECASE)
 _DIGIT_BORDER = re.compile(r"(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)")
@@ -49,7 +49,8 @@ def split_compound(word: str) -> Compound | None:
         return Compound(word.casefold(), pieces=(bare.casefold(),))
     if word.isalpha() and (word.islower() or word.isupper() or not _CAMEL.search(word)):
         return None
-    if _ACRONYM.fullmatch(word):
+    dotted = "." in word
+    if dotted and _ACRONYM.fullmatch(word):
         letters = word.replace(".", "")
         return Compound(word.casefold(), pieces=(letters if letters in CAPITAL_NAMES else letters.casefold(),))
     pieces: dict[str, None] = {}
@@ -60,8 +61,8 @@ def split_compound(word: str) -> Compound | None:
     if not pieces and list(parts) in ([], [whole]):
         return None
     parts.pop(whole, None)
-    camel = _CAMEL.search(word) is not None
-    prose = (not camel and bool(_PROSE.fullmatch(word))) or bool(_SENTENCE_JOINT.fullmatch(word))
+    camel = whole != word and _CAMEL.search(word) is not None
+    prose = (not camel and bool(_PROSE.fullmatch(word))) or (dotted and bool(_SENTENCE_JOINT.fullmatch(word)))
     exact = word if camel and len(word) <= _LONGEST_WHOLE else ""
     return Compound(
         whole if len(whole) <= _LONGEST_WHOLE else "",
@@ -94,11 +95,11 @@ def plain_or_same(text: str, plain: Callable[[str], str]) -> str:
 def _collect(word: str, level: int, pieces: dict[str, None], parts: dict[str, None]) -> None:
     if len(pieces) + len(parts) > 2 * _MOST_PARTS:
         return
-    if _VERSION.fullmatch(word):
+    if "." in word and _VERSION.fullmatch(word):
         _collect_version(word.casefold(), pieces)
         return
     while level < len(_SEPARATORS) and not word.isalnum():
-        segments = [segment for segment in _SEPARATORS[level].split(word) if segment]
+        segments = _segments(word, _SEPARATORS[level])
         if len(segments) > 1:
             if level:
                 pieces[word.casefold()] = None
@@ -110,15 +111,25 @@ def _collect(word: str, level: int, pieces: dict[str, None], parts: dict[str, No
                 _join_neighbours([segment for segment in segments if segment.isalnum()], pieces)
             return
         level += 1
-    camel = [segment for segment in _CAMEL.split(word) if segment]
+    lower = word.casefold()
+    # Only capitals tell parts apart.
+    camel = [segment for segment in _CAMEL.split(word) if segment] if lower != word else []
     if len(camel) > 1:
-        pieces[word.casefold()] = None
+        pieces[lower] = None
         for segment in camel:
             _collect_plain(segment.casefold(), parts)
         if len(camel) > 2:
             _join_neighbours(camel, pieces)
         return
-    _collect_plain(word.casefold(), parts)
+    _collect_plain(lower, parts)
+
+
+def _segments(word: str, separators: str) -> list[str]:
+    """The parts of a word between runs of separators."""
+    first = separators[0]
+    for other in separators[1:]:
+        word = word.replace(other, first)
+    return [segment for segment in word.split(first) if segment]
 
 
 def _collect_version(word: str, pieces: dict[str, None]) -> None:

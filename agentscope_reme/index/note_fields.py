@@ -2,6 +2,7 @@
 
 import re
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 from ..models import FileFrontMatter
@@ -42,11 +43,8 @@ def date_of(path: str, front: FileFrontMatter) -> str:
 def path_date(path: str) -> str:
     """The day named by a folder or by the file, in any notation, the innermost first; "" without one."""
     for part in reversed(path.split("/")):
-        if not any(char.isdigit() for char in part):
-            continue
-        days = [mention.first for mention in find_dates(part) if mention.grain == "day" and mention.first]
-        if days:
-            return days[-1]
+        if any(map(str.isdigit, part)) and (day := _days_in(part)[1]):
+            return day
     return ""
 
 
@@ -93,6 +91,12 @@ def day_of(value: Any) -> str:
     if isinstance(value, str):
         if _PATH_DATE.match(value):
             value = value[:10]
-        days = [mention.first for mention in find_dates(value[:64]) if mention.grain == "day" and mention.first]
-        return days[0] if days else ""
+        return _days_in(value[:64])[0]
     return ""
+
+
+@lru_cache(maxsize=1024)
+def _days_in(text: str) -> tuple[str, str]:
+    """The first and the last day that a short text names; files of a folder and turns of a talk share theirs."""
+    days = [mention.first for mention in find_dates(text) if mention.grain == "day" and mention.first]
+    return (days[0], days[-1]) if days else ("", "")

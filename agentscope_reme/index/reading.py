@@ -27,6 +27,7 @@ from .entries import (
     UnitEntry,
 )
 from .recalled import copied_lines, is_copied, quotes_vault
+from .time_words import lower_case
 
 if TYPE_CHECKING:
     from .chunker import Document, Unit
@@ -41,11 +42,12 @@ _PART_MARK = re.compile(r"\[Part \d+/\d+\]")
 _NOT_FRONT = frozenset({"name", "title", "tags", "aliases", "alias", "description"})
 # A passage that says it replaces what was said before.
 _CORRECTS = re.compile(
-    r"更正|纠正|勘误|改为|改成|改记|改到|改用|换成了|不再|已(?:经)?(?:改|换|迁)|以此为准"
-    r"|\b(?:correction|corrected|no longer|changed? (?:to|from)|switched (?:to|from)|moved (?:to|from)"
-    r"|updated to|replaced (?:by|with)|supersedes?|instead of|not .{1,40} any ?more)\b",
-    re.IGNORECASE,
+    r"\b(?:correction|corrected|no longer|changed? (?:to|from)|switched (?:to|from)|moved (?:to|from)"
+    r"|updated to|replaced (?:by|with)|supersedes?|instead of|not .{1,40} any ?more)\b"
 )
+# What any match of it holds.
+_CORRECTS_HINTS = ("correct", "no longer", "change", "ed to", "ed from", "replaced", "supersede", "instead of", "more")
+_CORRECTS_CHINESE = re.compile(r"更正|纠正|勘误|改为|改成|改记|改到|改用|换成了|不再|已(?:经)?(?:改|换|迁)|以此为准")
 
 
 def day_number(day: str) -> int:
@@ -189,11 +191,18 @@ def unit_flags(unit: "Unit") -> int:
     from .dates import has_time_words
 
     flags = TIME_WORDS if has_time_words(unit.text) else 0
-    if _CORRECTS.search(unit.text):
+    if _corrects(unit.text):
         flags |= CORRECTS
     if unit.headings and unit.text.strip().strip("#=-\n ") == unit.headings[-1].strip():
         flags |= HEADING_ONLY
     return flags
+
+
+def _corrects(text: str) -> bool:
+    lower = lower_case(text)
+    if any(hint in lower for hint in _CORRECTS_HINTS) and _CORRECTS.search(lower):
+        return True
+    return not text.isascii() and _CORRECTS_CHINESE.search(text) is not None
 
 
 def turn_flags(text: str) -> int:

@@ -16,46 +16,70 @@ MONTH_STARTS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 _ENGLISH_TIME = re.compile(
+    # On lower case.
     rf"\b(?:yesterday|today|tonight|tomorrow|ago|{WEEKDAY_NAMES}s?"
     r"|(?:last|next|this|past|previous|the other|following|every)\s+(?:\w+\s+)?"
     r"(?:night|evening|morning|day|week|weekend|month|year|spring|summer|autumn|fall|winter)s?"
     r"|(?:few|couple(?: of)?|several|\d+|two|three|four|five|six|seven)\s+(?:day|week|month|year)s?"
     r"|january|february|april|june|july|august|september|october|november|december"
-    r"|(?:in|on|since|until|by|this|last|next|early|late|mid)[\s-]+(?:may|march))\b",
-    re.IGNORECASE,
+    r"|(?:in|on|since|until|by|this|last|next|early|late|mid)[\s-]+(?:may|march))\b"
 )
 # What any match of it holds: looking for these first spares most texts the expression.
-_HINT_WORDS = """
-day night evening morning week month year ago tomorrow spring summer autumn fall winter january february march april may
-june july august september october november december
-"""
-_ENGLISH_HINTS = tuple(_HINT_WORDS.split())
+_HINT_WORDS = "day night evening morning week month year ago tomorrow spring summer autumn fall winter"
+_HINTS = (*_HINT_WORDS.split(), "uary", "march", "april", "may", "ju", "august", "ember", "october")
 _CHINESE_TIME = re.compile(
     r"[昨今明][天日晚早]|[前后]天|[上下本这]个?(?:周|月|星期|礼拜)|[去今明前后]年|周[一二三四五六日末]|星期[一二三四五六日天]"
     r"|[一二三四五六七八九十]月|[天周月年]前|刚才|最近"
 )
 _NUMERIC_TIME = re.compile(
-    r"(?=\d)(?:(?<!\w)(?:19|20)\d\d(?!\w)|\d{1,2}[:：]\d\d|\d{1,2}[/-]\d{1,2}[/-]\d{2,4}|\d{1,2}\s?[年月日号])"
+    r"\d(?:(?<!\w.)(?:(?<=1)9|(?<=2)0)\d\d(?!\w)|\d?[:：]\d\d|\d?[/-]\d{1,2}[/-]\d{2,4}|\d?\s?[年月日号])"
 )
+_ASCII_DIGIT = re.compile(r"[0-9]")
+_DIGIT = re.compile(r"\d")
 _CAPITAL_MONTH = re.compile(r"\b(?:May|March)\s\d")
 
 
 def has_time_words(text: str) -> bool:
     """Whether a text names a time ("yesterday", "last week", a weekday, a month, a year, "昨天")."""
-    lower = text.lower()
-    for hint in _ENGLISH_HINTS:
+    lower = lower_case(text)
+    for hint in _HINTS:
         if hint in lower:
-            if _ENGLISH_TIME.search(text) or _CAPITAL_MONTH.search(text):
+            if _ENGLISH_TIME.search(lower) or _CAPITAL_MONTH.search(text):
                 return True
             break
-    if not text.isascii() and _CHINESE_TIME.search(text):
+    ascii_only = text.isascii()
+    if not ascii_only and _CHINESE_TIME.search(text):
         return True
-    return _NUMERIC_TIME.search(text) is not None
+    digit = (_ASCII_DIGIT if ascii_only else _DIGIT).search(text)
+    return digit is not None and _NUMERIC_TIME.search(text, digit.start()) is not None
+
+
+def lower_case(text: str) -> str:
+    """Lower case, character for character as ``re.IGNORECASE`` compares, so that an expression need not ignore it."""
+    if text.isascii():
+        return text.lower()
+    return text.replace("\u0130", "i").replace("\u0131", "i").replace("\u017f", "s").lower()
+
+
+def may_name_month(lower: str) -> bool:
+    """Whether the first letters of a month's name stand anywhere in a text in lower case; a quick look."""
+    return (
+        "ju" in lower
+        or ("ma" in lower and ("mar" in lower or "may" in lower))
+        or "jan" in lower
+        or "feb" in lower
+        or "apr" in lower
+        or "aug" in lower
+        or "sep" in lower
+        or "oct" in lower
+        or "nov" in lower
+        or "dec" in lower
+    )
 
 
 def month_number(name: str) -> int:
     """1 to 12 for a month's English name or abbreviation."""
-    return MONTH_STARTS.index(name[:3].lower()) + 1
+    return MONTH_STARTS.index(lower_case(name[:3])) + 1
 
 
 def weekday_number(name: str) -> int:

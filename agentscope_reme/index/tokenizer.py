@@ -12,7 +12,19 @@ from .dates import DateMention, find_dates
 from .english import CAPITAL_NAMES, STOP_WORDS, Stemmer
 from .identifiers import Compound, compound_terms
 from .query_terms import QueryTerms, take_apart
-from .words import FIRST_SPACELESS, emoji_of, every_word, is_run, normalised, pieces, segments, words_of
+from .words import (
+    AFTER_HAN,
+    FIRST_HAN,
+    FIRST_SPACELESS,
+    emoji_of,
+    every_word,
+    is_run,
+    normalised,
+    pieces,
+    plain_word,
+    segments,
+    words_of,
+)
 
 __all__ = ["QueryTerms", "Tokenizer", "terms_with_char"]
 
@@ -89,10 +101,15 @@ class Tokenizer:
         words, cut = self._words, self._runs.cut
         for segment in segments(text, find_dates(text)):
             if isinstance(segment, DateMention):
-                out.extend(segment.tokens)
+                out += segment.tokens
                 continue
             for piece in pieces(segment):
-                out.extend(cut(piece) if piece[0] >= FIRST_SPACELESS and is_run(piece) else words[piece])
+                if piece < FIRST_SPACELESS:
+                    out += words[piece]
+                elif FIRST_HAN <= piece < AFTER_HAN or is_run(piece):
+                    out += cut(piece)
+                else:
+                    out += words[piece]
         return out or [self.stem(word) for word in every_word(text)]
 
     def query(self, text: str, today: date | None = None) -> QueryTerms:
@@ -117,6 +134,10 @@ class Tokenizer:
 
     def analyse(self, piece: str) -> Iterator[str]:
         """Index terms of one piece between spaces and script borders that is no run of Chinese or the like."""
+        if plain := plain_word(piece):
+            if term := self.plain_or_capital(plain):
+                yield term
+            return
         if emoji := emoji_of(piece):
             yield emoji
             return

@@ -1,6 +1,7 @@
 """Where words begin and end: dates, script borders, emoji, and words with what may stand inside them."""
 
 import re
+import string
 import unicodedata
 from collections.abc import Iterator, Sequence
 
@@ -16,10 +17,12 @@ _DRESS = "\ufe0f\U0001f3fb-\U0001f3ff"
 _PIECE = re.compile(
     f"[{HAN}{KANA}]+|[{HANGUL}]+|[{THAI_LAO_BURMESE_KHMER}]+|[{_FLAG}]{{2}}"
     f"|[{_EMOJI}][{_DRESS}]*(?:\u200d[{_EMOJI}][{_DRESS}]*)*"
-    f"|[^\\s{_SPACELESS}{_EMOJI}{_FLAG}]+"
+    # A word begins with a letter or digit; signs before it belong to no word.
+    f"|[^\\W_][^\\s{_SPACELESS}{_EMOJI}{_FLAG}]*"
 )
-# Below it no character belongs to a script without spaces: a cheap test before the exact one.
-FIRST_SPACELESS = "\u0e01"
+_WIDE = tuple((wide, unicodedata.normalize("NFKC", wide)) for wide in "，：？（）；！\xa0")
+# Below the first no piece is of a script without spaces, between the others every one is: cheap tests before the exact.
+FIRST_SPACELESS, FIRST_HAN, AFTER_HAN = "\u0e01", "\u4e00", "\ua000"
 _RUN_START = re.compile(f"[{_SPACELESS}]")
 _EMOJI_START = re.compile(f"[{_EMOJI}{_FLAG}]")
 _SKIN = re.compile(f"[{_DRESS}]")
@@ -30,6 +33,8 @@ _WORD = re.compile(rf"(?:{_LETTER})+(?:{_JOINT}(?:{_LETTER})+)*(?:\+\+|(?<![^\W_
 _LONGEST_COMPOUND = 256
 _PLAIN = re.compile(rf"(?:{_LETTER})+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# What may stand around a plain word and belongs to no word: C++ and C# keep their signs.
+_AROUND = "".join(set(string.punctuation) - set("+#"))
 _POSSESSIVE = ("'s", "'S")
 # A date with one of these and a letter or digit beside it is part of a name, which must stay whole.
 _GLUE = frozenset("/\\_@-.:=&")
@@ -37,7 +42,13 @@ _GLUE = frozenset("/\\_@-.:=&")
 
 def normalised(text: str) -> str:
     """NFKC: full-width and half-width forms, ligatures and circled digits become what they stand for."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+    if text.isascii():
+        return text
+    # A text without the commonest of them is mostly in NFKC, which is found out far faster than it is made.
+    for wide, narrow in _WIDE:
+        if wide in text:
+            text = text.replace(wide, narrow)
+    return unicodedata.normalize("NFKC", text)
 
 
 def segments(text: str, mentions: Sequence[DateMention]) -> Iterator[str | DateMention]:
@@ -66,6 +77,13 @@ def emoji_of(piece: str) -> str:
     return _SKIN.sub("", piece) if _EMOJI_START.match(piece) else ""
 
 
+def plain_word(piece: str) -> str:
+    """The one word of a piece that is an ASCII word without parts, in lower case or begun or spelled in capitals."""
+    word = piece.strip(_AROUND)
+    plain = word.isalpha() and word.isascii() and (word[1:].islower() or word.isupper() or len(word) == 1)
+    return word if plain else ""
+
+
 def words_of(piece: str) -> Iterator[str | Compound]:
     """Words as written, without a final ``'s``; those with parts as :class:`Compound`."""
     for match in _WORD.finditer(piece):
@@ -77,7 +95,9 @@ def words_of(piece: str) -> Iterator[str | Compound]:
             # Data rather than a name: its words are found, its structure is not kept.
             yield from _PLAIN.findall(word)
             continue
-        word = _THOUSANDS.sub("", word).replace("’", "'")
+        if "," in word:
+            word = _THOUSANDS.sub("", word)
+        word = word.replace("’", "'")
         if word.endswith(_POSSESSIVE) and len(word) > 2:
             word = word[:-2]
         yield word if word.casefold() in STOP_WORDS else split_compound(word) or word

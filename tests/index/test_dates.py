@@ -1,5 +1,6 @@
 """Dates: every notation is one date, and questions about time mean the right days."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
@@ -281,8 +282,27 @@ def test_other_questions_are_not(text: str) -> None:
 )  # fmt: skip
 def test_words_for_a_time_are_recognised(text: str) -> None:
     assert has_time_words(text)
+    assert has_time_words(text.upper())
 
 
 @pytest.mark.parametrize("text", ["You may go", "It was great", "march on", "他来了", ""])
 def test_text_without_a_time_has_none(text: str) -> None:
     assert not has_time_words(text)
+
+
+def test_letters_that_count_as_others_when_case_does_not_matter_change_nothing_else() -> None:
+    assert has_time_words("la\u017ft week")
+    assert not has_time_words("\u0130ago"), "the end of a word is no word"
+    [mention] = find_dates("5 \u017fept 2024 \u0130")
+    assert (mention.first, mention.begin, mention.stop) == ("2024-09-05", 0, 11)
+
+
+@given(st.text("0123456789年月日〇二三十-/. xMay五", max_size=14), st.integers(0, 3))
+def test_dates_do_not_depend_on_what_stands_a_line_before(text: str, before: int) -> None:
+    lead = ("\n", "plain words\n", "。。。\n", "no digits here, nothing\n")[before]
+    moved = [(m.begin - len(lead), m.stop - len(lead), m.tokens) for m in find_dates(lead + text)]
+    assert moved == [(m.begin, m.stop, m.tokens) for m in find_dates("\n" + text) for m in [_shifted(m, -1)]]
+
+
+def _shifted(mention: DateMention, by: int) -> DateMention:
+    return replace(mention, begin=mention.begin + by, stop=mention.stop + by)

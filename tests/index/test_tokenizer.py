@@ -296,6 +296,16 @@ def test_a_text_asked_for_in_its_own_words_is_found(text: str) -> None:
     assert set(asked.content_terms) <= set(asked.terms)
 
 
+@given(
+    st.sampled_from(["plain", "Plain", "PLAIN", "x", "C++", "C#", "US", "getUserName", "v1.2.3", "a_b", "北京"]),
+    st.text("""!"$%&'()*,-./:;<=>?@[\\]^_`{|}~，。「」…""", max_size=4),
+    st.text("""!"$%&()*,;<=>?[\\]^`{|}~，。「」…""", max_size=4),
+)
+def test_signs_around_a_word_are_no_part_of_it(word: str, before: str, after: str) -> None:
+    assert terms(f"{before}{word}{after}") == terms(word)
+    assert terms(f"see {before}{word}{after} there") == [*terms("see"), *terms(word)]
+
+
 def test_terms_do_not_depend_on_what_was_read_before() -> None:
     text = "getUserName and get_user_name ran in 东京都 on 8 May 2023"
     expected = Tokenizer().terms(text)
