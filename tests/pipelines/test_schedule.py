@@ -124,5 +124,5 @@ async def test_without_a_model_a_night_is_not_begun_and_it_says_so(
 
 @pytest.mark.parametrize("wrong", ["3:00", "24:00", "03:60", "noon", "0 3 * * *", ""])
 def test_what_is_no_time_of_day_is_refused(wrong: str) -> None:
-    with pytest.raises(ConfigError, match="dream_at: .*give HH:MM such as 03:00"):
+    with pytest.raises(ConfigError, match=r"dream_at: .*give HH:MM such as 03:00"):
         ReMe(dream_at=wrong)
