@@ -26,6 +26,8 @@ T = TypeVar("T")
 # Seconds between two looks at the folder before a search; a look may take a twentieth of the time.
 RECONCILE_SECONDS = 1.0
 RECONCILE_SHARE = 0.05
+# One file in so many may have been read in a look that is taken for what a look costs.
+READ_SHARE = 20
 # Unsaved changes (files) after which the index is written while the process goes on.
 SAVE_AFTER = 500
 # Files that are read while others wait for their turn.
@@ -189,10 +191,12 @@ class Freshness:
         try:
             if previous is not None:
                 previous.exception()  # one at a time
-            began = time.monotonic()
             self._scanner = self._opened().sync
+            began = time.monotonic()
             report = self._scanner.scan(stop=self._stopped)
-            self._scan_seconds = time.monotonic() - began
+            looked = report.unchanged + report.added + report.changed
+            if (report.added + report.changed) * READ_SHARE <= looked:  # else it tells how long reading takes
+                self._scan_seconds = time.monotonic() - began
             self._scan_began = began
             self.scanned = time.monotonic()
             self.error = ""

@@ -407,3 +407,16 @@ def test_how_a_vault_is_watched_cannot_be_changed_behind_its_back(vault_dir, set
 
     with pytest.raises(ConfigError, match=setting):
         ReMe(vault_dir).update_params(**{setting: "off" if setting == "watch" else 5.0})
+
+
+async def test_how_long_the_first_reading_took_does_not_put_off_the_next_look(put, open_index, scans, monkeypatch):
+    monkeypatch.setattr(freshness, "RECONCILE_SHARE", 1e-9)  # a look waits for ages after one that took long
+    index = open_index()
+    for number in range(30):
+        put(f"{number}.md", f"Otters at lake {number}.\n")
+    await found(index, "otters")
+    put("0.md", "Herons instead.\n")
+    assert await found(index, "herons") == ["0.md"]
+    assert len(scans) == 2
+    put("1.md", "Geese instead.\n")
+    assert await found(index, "geese") == []
