@@ -244,7 +244,10 @@ class Sync:
             self._drop(path, counts)
             return path
         except (ReMeError, OSError) as error:
-            self._fail(path, f"cannot be read: {error}", counts)
+            if os.path.lexists(self._vault.root / path):
+                self._fail(path, f"cannot be read: {error}", counts)
+            else:  # gone, and its name or folder is now one that is refused
+                self._drop(path, counts)
             return path
         try:
             self._take(path, data, status, checked, counts)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import shutil
+import sys
 import time
 
 import pytest
@@ -446,3 +447,24 @@ async def test_many_searches_at_once_share_one_scan(put, open_index):
     assert {result.status for result in results} == {"ok"}
     assert all(result.hits == results[0].hits for result in results)
     assert passes(index) == 30
+
+
+async def test_a_file_whose_folder_became_a_file_is_gone_and_no_fault(put, vault_dir, open_index):
+    put("a.md/in.md", "Otters.\n")
+    index = open_index()
+    await index.sync()
+    (vault_dir / "a.md/in.md").unlink()
+    (vault_dir / "a.md").rmdir()
+    put("a.md", "Herons.\n")
+    assert (await index.sync()).failed == ()
+    assert [hit.path for hit in (await index.search("otters herons")).hits] == ["a.md"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows makes no such file")
+async def test_a_file_named_like_a_device_is_gone_when_it_is_removed(put, open_index):
+    device = put("nul.md", "Otters.\n")
+    index = open_index()
+    assert [hit.path for hit in (await index.search("otters")).hits] == ["nul.md"]
+    device.unlink()
+    assert (await index.sync()).failed == ()
+    assert (await index.search("otters")).status == "none"
