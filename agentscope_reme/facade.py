@@ -202,7 +202,6 @@ class WorkingMemoryAPI:
     ) -> "ReMeInMemoryMemory":
         from copy import deepcopy
 
-        from .memory.envelope import without_envelope
         from .memory.in_memory import ReMeInMemoryMemory
         from .memory.state import SummaryNote
 
@@ -214,5 +213,5 @@ class WorkingMemoryAPI:
         )
         memory.content = [(deepcopy(message), []) for message in messages]
         if summary:
-            memory.set_summary(without_envelope(summary), SummaryNote(generator="caller"))
+            memory.set_summary(summary, SummaryNote(generator="caller"))
         return memory

@@ -93,6 +93,7 @@ class Compaction:
         """
         async with memory.lock:
             memory.breaker.next_step()
+            memory.begin_step()
             fixed = await memory.budget.fixed(system_prompt) + await memory.budget.fixed(schemas)
             fixed += MESSAGE_FRAME if system_prompt else 0
             memory.fixed_tokens = fixed

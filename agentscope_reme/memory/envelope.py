@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agentscope.message import Msg
 
 OPEN, CLOSE = "<conversation-checkpoint>", "</conversation-checkpoint>"
+_FENCE_NAME = re.compile("conversation-checkpoint", re.IGNORECASE)
 _FENCE = re.compile(r"<(\s*/?\s*)(conversation-checkpoint)", re.IGNORECASE)
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _LATIN_RUN = re.compile(r"[A-Za-z0-9_./\\@:=+-]+")
@@ -82,9 +83,17 @@ _COPIED = re.compile(
 )
 
 
+# Texts that become an envelope when others are taken out of them, one inside the other, are given up after so many.
+_NESTED = 5
+
+
 def without_envelope(text: str) -> str:
-    """Return a checkpoint without any envelope a model may have copied into it."""
-    return _COPIED.sub("", text).strip()
+    """Return a checkpoint without any envelope a model may have copied into it. Applied twice it changes nothing."""
+    for _ in range(_NESTED):
+        text, found = _COPIED.subn("", text)
+        if not found:
+            return text.strip()
+    return _FENCE_NAME.sub("_", text).strip()
 
 
 def language_of(texts: "Iterable[str]", default: str = "en") -> str:

@@ -16,13 +16,13 @@ from ..vault.encoding import clean_text
 from . import state as saved_state
 from .blocks import COMPRESSED, RECALL
 from .breaker import Breaker
-from .envelope import envelope_id, envelope_text, language_of, without_envelope
+from .envelope import envelope_id, envelope_text, without_envelope
 from .history import TokenEstimate, history_text, token_estimate
 from .ledger import Entry, Ledger
 from .left import left_messages
 from .lock import LoopLock
 from .marks import mark_list, plain_mark
-from .state import SummaryNote
+from .state import SummaryNote, note_of_caller
 from .tokens import TokenBudget
 from .tombstones import Tombstones
 from .vault_tools import VaultTools
@@ -103,6 +103,14 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self.siblings.add(copied)
         return copied
 
+    def __copy__(self) -> "ReMeInMemoryMemory":
+        return deepcopy(self)
+
+    def __reduce__(self) -> Any:
+        """Pickle what a state holds. The vault stays here: the hook of a ReMe gives the memory its own again."""
+        own = {"config": self.config, "max_input_length": self._own_window, "compact_ratio": self._own_ratio}
+        return saved_state.unpickled, (type(self), own, self.state_dict())
+
     # --- content --------------------------------------------------------------------------------------------------
 
     @property
@@ -169,9 +177,9 @@ class ReMeInMemoryMemory(InMemoryMemory):
     def take_over(self, stock: InMemoryMemory) -> None:
         """Make the messages and the summary of a stock memory this one's, object for object."""
         self.content = [(message, mark_list(list(marks))) for message, marks in stock.content]
-        summary = without_envelope(str(getattr(stock, "_compressed_summary", "") or ""))
+        summary = str(getattr(stock, "_compressed_summary", "") or "")
         if summary:
-            self.set_summary(summary, _note_of_caller(summary))
+            self.set_summary(summary, note_of_caller(summary))
 
     async def delete_by_mark(self, mark: str | list[str], **kwargs: Any) -> int:
         """Remove messages by their marks; return how many. Called by AgentScope at every step.
@@ -252,13 +260,17 @@ class ReMeInMemoryMemory(InMemoryMemory):
             # What is journalled but still here has not left: a compaction stopped in between, or a clear_content.
             here = [message for message, marks in self._content if COMPRESSED in marks]
             return [message for message in left if message.id not in self.ledger.ids] + here
-        hidden = {exclude_mark} - {None, COMPRESSED}
-        if self._compressed_summary:
-            hidden.add(COMPRESSED)
-        messages = self._view.visible(self._content, self.ledger, mark, hidden)
+        messages = self._view.visible(self._content, self.ledger, mark, self._hidden({exclude_mark}))
         if prepend_summary and self._compressed_summary.strip():
             return [self.envelope(), *messages]
         return messages
+
+    def _hidden(self, marks: "set[str | None]") -> "set[str | None]":
+        return (marks - {None, COMPRESSED}) | ({COMPRESSED} if self._compressed_summary else set())
+
+    def begin_step(self) -> None:
+        """Note that a reasoning step begins: calls that have no result by now are shown as interrupted."""
+        self._view.begin(self._content)
 
     def envelope(self) -> Msg:
         """The message in which the checkpoint reaches the model; the same id and bytes until the checkpoint changes."""
@@ -286,7 +298,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
 
     async def update_compressed_summary(self, summary: str) -> None:
         """Replace the checkpoint; "" removes it. Messages stay as they are."""
-        self.set_summary(without_envelope(summary), _note_of_caller(summary))
+        self.set_summary(summary, note_of_caller(summary))
 
     async def left_messages(self, ids: Sequence[str] | None = None) -> list[Msg]:
         """Return the journalled messages, or those with these ids: whole, as they were last, in the order they left."""
@@ -295,8 +307,9 @@ class ReMeInMemoryMemory(InMemoryMemory):
     # --- tokens ---------------------------------------------------------------------------------------------------
 
     async def message_tokens(self) -> int:
-        """Return the tokens of all messages in ``content``; only new ones are counted."""
-        return await self.ledger.settle(self.budget)
+        """Return the tokens of all messages, and of what closes calls nobody answered; only new ones are counted."""
+        total = await self.ledger.settle(self.budget)
+        return total + await self._view.added(self._content, self.ledger, self._hidden(set()), self.budget)
 
     async def summary_tokens(self) -> int:
         """Return the tokens of the checkpoint in its envelope; 0 without one."""
@@ -321,14 +334,12 @@ class ReMeInMemoryMemory(InMemoryMemory):
         """
         journal = self.journal
         if journal is None:
-            raise StateError(
-                "this memory has no vault, so nothing can leave it; make it with reme.get_in_memory_memory()"
-            )
+            raise StateError("this memory has no vault; nothing can leave it. Make it with reme.get_in_memory_memory()")
         if not entries:
             return
         from ..vault.dialog import JournalRecord
 
-        await self.message_tokens()
+        await self.ledger.settle(self.budget)
         kept = [
             (message, tuple(marks), self._ledger.cost(message)) for message, marks in entries if RECALL not in marks
         ]
@@ -349,8 +360,8 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self._view.forget()
 
     def set_summary(self, summary: str, note: SummaryNote) -> None:
-        """Replace the checkpoint and what is known about it, in one step."""
-        self._compressed_summary = summary
+        """Replace the checkpoint and what is known about it, in one step; an envelope around or in it is taken off."""
+        self._compressed_summary = without_envelope(summary)
         self._note = note
         self._envelope = None
 
@@ -384,12 +395,5 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self.content = loaded.content
         self.session_id = loaded.session_id or self.session_id
         self._tombstones = loaded.tombstones
-        self.set_summary(without_envelope(loaded.summary), loaded.note)
+        self.set_summary(loaded.summary, loaded.note)
         self.breaker = Breaker()
-
-
-def _note_of_caller(summary: str) -> SummaryNote:
-    from datetime import datetime
-
-    now = datetime.now().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-    return SummaryNote(language=language_of([summary]), generator="caller", since=now)

@@ -48,6 +48,11 @@ class Ledger:
         """Say whether the content is the one this account is about, by length and last message."""
         return len(content) == self._count and (not content or content[-1][0] is self._last)
 
+    @property
+    def waits(self) -> bool:
+        """Whether the last call of a sound history has no result yet."""
+        return bool(self._open)
+
     def append(self, message: "Msg", marks: Sequence[str]) -> None:
         """Enter one more message."""
         self._count += 1

@@ -9,14 +9,18 @@ again, marks that nobody knows are kept. What has the wrong type raises one
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StateError
+from .envelope import language_of
 from .tombstones import Tombstones
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
+
+    from .in_memory import ReMeInMemoryMemory
 
 SCHEMA_VERSION = 1
 
@@ -40,6 +44,12 @@ class SummaryNote:
     base: str = ""
 
 
+def note_of_caller(summary: str) -> SummaryNote:
+    """Return the note on a checkpoint that a caller has just set."""
+    now = datetime.now().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    return SummaryNote(language=language_of([summary]), generator="caller", since=now)
+
+
 @dataclass
 class SavedMemory:
     """A state as it was read."""
@@ -49,6 +59,16 @@ class SavedMemory:
     session_id: str | None = None
     tombstones: Tombstones = field(default_factory=Tombstones)
     note: SummaryNote = field(default_factory=SummaryNote)
+
+
+def unpickled(kind: "type[ReMeInMemoryMemory]", settings: dict[str, Any], state: dict[str, Any]) -> Any:
+    """Make a memory again of what a pickle of one holds; it has no vault yet."""
+    from .in_memory import ReMeInMemoryMemory
+
+    memory = kind.__new__(kind)
+    ReMeInMemoryMemory.__init__(memory, **settings)
+    memory.load_state_dict(state)
+    return memory
 
 
 def dump(

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from .blocks import calls_of
 from .ledger import Entry, Ledger
+from .tokens import TokenBudget
 from .window import repaired
 
 if TYPE_CHECKING:
@@ -15,10 +17,21 @@ class View:
 
     def __init__(self) -> None:
         self._shown: tuple[Sequence[Entry], int, list[Msg]] | None = None
+        # The newest message when the last reasoning step began: no call up to it is running any more.
+        self._begun: Msg | None = None
+        # Tokens of messages that a repair added, by id, as one counter counts them.
+        self._costs: dict[tuple[str, int], int] = {}
 
     def forget(self) -> None:
         """Make the repaired whole again the next time, after messages were changed in place."""
         self._shown = None
+
+    def begin(self, content: Sequence[Entry]) -> None:
+        """Note that a reasoning step begins with this content: a call without a result will not get one."""
+        newest = content[-1][0] if content else None
+        if newest is not self._begun:
+            self._begun = newest
+            self.forget()
 
     def visible(self, content: list[Entry], ledger: Ledger, mark: str | None, hidden: "set[str | None]") -> "list[Msg]":
         """Return the messages of ``content``.
@@ -30,14 +43,40 @@ class View:
             hidden: Messages with one of these marks are left out.
         """
         if mark is None and not any(ledger.marks.get(one) for one in hidden if one):
-            if ledger.sound:
+            if self._is_whole(content, ledger):
                 return [message for message, _ in content]
             if self._shown is None or self._shown[0] is not content or self._shown[1] != len(content):
-                self._shown = (content, len(content), repaired([message for message, _ in content]))
+                shown = repaired([message for message, _ in content], over=self._is_over(content))
+                self._shown = (content, len(content), shown)
             return list(self._shown[2])
         chosen = [
             message
             for message, marks in content
             if (mark is None or mark in marks) and not any(one in marks for one in hidden)
         ]
-        return chosen if mark is not None else repaired(chosen)
+        return chosen if mark is not None else repaired(chosen, over=self._is_over(content))
+
+    async def added(self, content: list[Entry], ledger: Ledger, hidden: "set[str | None]", budget: TokenBudget) -> int:
+        """Return the tokens of what a repair adds to the messages: the results of calls that nobody answered."""
+        if self._is_whole(content, ledger):
+            return 0
+        total, costs = 0, {}
+        for message in self.visible(content, ledger, None, hidden):
+            if message.id not in ledger.ids:
+                key = message.id, budget.generation
+                costs[key] = self._costs[key] if key in self._costs else await budget.raw_message(message)
+                total += budget.corrected(costs[key])
+        self._costs = costs
+        return total
+
+    def _is_whole(self, content: Sequence[Entry], ledger: Ledger) -> bool:
+        return ledger.sound and not (ledger.waits and self._is_over(content))
+
+    def _is_over(self, content: Sequence[Entry]) -> bool:
+        """Whether the last call was there when the last step began."""
+        for message, _ in reversed(content):
+            if message is self._begun:
+                return True
+            if any(calls_of(message)):
+                return False
+        return False

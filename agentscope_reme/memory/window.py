@@ -214,14 +214,18 @@ def is_sound(messages: Sequence["Msg"]) -> bool:
     return all(follow(waiting, message) for message in messages)
 
 
-def repaired(messages: Sequence["Msg"]) -> list["Msg"]:
+def repaired(messages: Sequence["Msg"], *, over: bool = False) -> list["Msg"]:
     """Return a history every provider accepts, made of the same objects wherever they can stay.
 
     Each call is followed by its results, in the order the results came; results without a call are left out, as are
     empty assistant turns; a call that was never answered is closed as interrupted, unless it is still running (nothing
     but results comes after it). Applying it twice changes nothing.
+
+    Args:
+        messages: The history.
+        over: No call is running any more, not even the last one.
     """
-    if is_sound(messages):
+    if not over and is_sound(messages):
         return list(messages)
     owner = _owners(messages)
     last_turn = max((i for i, m in enumerate(messages) if any(calls_of(m)) or not _only_results(m)), default=-1)
@@ -241,7 +245,7 @@ def repaired(messages: Sequence["Msg"]) -> list["Msg"]:
             answered |= ids
             shown.append(_only(messages[where], ids))
         unanswered = [block for name, block in calls.items() if name not in answered]
-        if unanswered and i != last_turn:
+        if unanswered and (over or i != last_turn):
             shown.append(_closed(message, unanswered))
     return shown
 

@@ -131,6 +131,36 @@ async def test_an_error_of_the_model_in_the_middle_of_a_turn(vault_dir, stream):
     assert agent.memory.get_compressed_summary()
 
 
+@pytest.mark.parametrize("first", [0, 20])
+async def test_an_agent_goes_on_without_a_new_message_after_its_model_broke_off_with_calls(vault_dir, first):
+    """The calls of the broken answer are the newest there is, and no tool has run or will."""
+    reme = reme_over(vault_dir, WINDOW, with_checkpoints())
+    broken = Cut(["I look", ToolCall("look", {"q": "x"}, "cut-1"), ToolCall("look", {"q": "y"}, "cut-2")])
+    model = ScriptedModel([*["Going on. " * 50] * first, broken, call("look", q="z"), "Found."], stream=True)
+    agent = agent_of(reme, model, look)
+    for i in range(first):
+        await agent(user(f"turn {i} " * 40))
+    with pytest.raises(ConnectionError):
+        await agent(user("look"))
+    answer = await agent()
+    assert answer.get_text_content() == "Found."
+    assert_requests_are_fine(model, WINDOW)
+
+
+async def test_a_tool_that_looks_at_the_memory_sees_its_own_call_open(vault_dir):
+    seen = []
+
+    async def peek() -> ToolResponse:
+        """Look at the memory."""
+        seen.extend(await agent.memory.get_memory())
+        return response("seen")
+
+    reme = reme_over(vault_dir, WINDOW)
+    agent = agent_of(reme, ScriptedModel([call("peek"), "Done."]), peek)
+    await agent(user("go"))
+    assert [block["type"] for block in seen[-1].get_content_blocks()] == ["tool_use"]
+
+
 async def test_a_tool_that_breaks_the_contract_leaves_an_empty_result_and_later_turns_work(vault_dir):
     async def wrong() -> object:
         """Return something else."""

@@ -240,6 +240,17 @@ def test_a_pasted_blob_of_any_shape_is_read_in_linear_time(kind):
     assert time.process_time() - start < 20, "quadratic: it would take half an hour"
 
 
+@pytest.mark.parametrize("depth", [1, 3, 8, 400])
+def test_an_envelope_inside_an_envelope_is_taken_off_for_good(depth):
+    fence = "conversation-checkpoint"
+    text = "a <" + "conversation-" * depth + fence + "checkpoint" * depth + "> b" * depth
+    for _ in range(depth):
+        text = text.replace(fence, f"<{fence}>", 1) if depth < 10 else text
+    plain = without_envelope(text)
+    assert without_envelope(plain) == plain
+    assert f"<{fence}" not in plain
+
+
 def test_names_numbers_and_error_lines_are_found_once_each():
     text = (
         "see src/main.py and C:\\a\\b.txt, ~/n/a.md, https://a.b/c?d=1, ops@example.com, E_CONN_42, v1.2.3, X-900, "

@@ -1,8 +1,10 @@
 """A memory's state: what is saved comes back, here, in the stock class and in another process; nothing is shared."""
 
 import asyncio
+import copy
 import inspect
 import json
+import pickle
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum
@@ -17,6 +19,7 @@ from agentscope.message import Msg
 from agentscope.session import JSONSession
 
 from agentscope_reme import ReMe, ReMeInMemoryMemory
+from agentscope_reme.memory.checkpoint import SECTIONS
 from agentscope_reme.vault import Vault
 from tests.support.scripted_model import ScriptedModel
 
@@ -526,3 +529,47 @@ async def test_a_damaged_journal_is_kept_and_what_can_be_read_of_it_is(
     assert again.journal is not None
     assert again.journal.bad_lines == 3
     assert [message.content for message in await again.get_memory(mark="compressed")] == ["0", "1", "2", "after"]
+
+
+@pytest.mark.parametrize("model", [None, "fence"])
+async def test_a_conversation_about_checkpoints_is_saved_as_it_is(tmp_path: Path, model: str | None) -> None:
+    """Its checkpoint quotes the tags of the envelope; a state that is loaded and saved again is the same."""
+    talk = "Never drop a </conversation-checkpoint> from <conversation-<conversation-checkpoint>checkpoint> in x_1.md."
+    sections = "\n\n".join(f"## {name}\n{talk}" for name in SECTIONS)
+    model_of = ScriptedModel(default=sections) if model else None
+    reme = ReMe(tmp_path, chat_model=model_of, max_input_length=8_000, write_memory_on_compaction=False)
+    memory = reme.get_in_memory_memory("s")
+    for i in range(8):
+        await memory.add([user(f"{talk} Rule {i}. " * 30), said("Noted.")])
+    await reme.compaction.compact(memory)
+    saved = memory.state_dict()
+    assert "x_1.md" in memory.get_compressed_summary()
+    assert "<conversation-checkpoint" not in memory.get_compressed_summary()
+    other = reme.get_in_memory_memory("other")
+    other.load_state_dict(saved)
+    assert other.state_dict() == saved
+
+
+async def test_a_memory_can_be_pickled_and_goes_on_in_its_vault(tmp_path: Path) -> None:
+    reme = ReMe(tmp_path, max_input_length=8_000, write_memory_on_compaction=False)
+    memory = reme.get_in_memory_memory("s", max_input_length=6_000)
+    for i in range(8):
+        await memory.add([user(f"Rule {i}: never say {i}. " * 60), said("Noted.")])
+    await reme.compaction.compact(memory)
+    other = pickle.loads(pickle.dumps(memory))
+    assert other.state_dict() == memory.state_dict()
+    assert (type(other), other.session_id, other.max_input_length) == (ReMeInMemoryMemory, "s", 6_000)
+    assert other.vault is None
+    reme.adopt(other)
+    assert [m.id for m in await other.left_messages()] == [m.id for m in await memory.left_messages()] != []
+
+
+async def test_a_copy_of_a_memory_goes_its_own_way(tmp_path: Path) -> None:
+    memory = ReMe(tmp_path).get_in_memory_memory("s")
+    await memory.add(user("one"))
+    for other in (copy.copy(memory), copy.deepcopy(memory)):
+        await other.add(user("two"))
+        await memory.add(user("three"))
+        assert [m.content for m in await other.get_memory()][-1] == "two"
+        assert "two" not in [m.content for m in await memory.get_memory()]
+        assert other.vault is memory.vault

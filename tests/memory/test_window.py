@@ -132,6 +132,12 @@ def test_a_running_call_is_left_open():
     assert repaired(messages) == messages
 
 
+def test_a_last_call_that_is_over_is_closed_with_those_before_it():
+    messages = [user("go"), calls("a", "b"), result("a")]
+    assert [result_ids(m) for m in repaired(messages, over=True)] == [[], [], ["a"], ["b"]]
+    assert is_sound(repaired(messages, over=True))
+
+
 def test_a_dangling_call_behind_a_recovery_message_is_closed():
     messages = [user("go"), calls("a", "b"), result("b"), said("You interrupted me."), user("on")]
     shown = repaired(messages)

@@ -31,6 +31,23 @@ def talk(count, tokens=100):
     ]
 
 
+async def test_promise_04_what_closes_calls_that_nobody_answered_is_counted(vault_dir):
+    reme = reme_over(vault_dir, 8_000)
+    memory = reme.get_in_memory_memory("s")
+    for i in range(60):
+        await memory.add([user("go"), calls(f"a{i}", f"b{i}"), result(f"a{i}"), said("You interrupted me.")])
+    shown = await memory.get_memory()
+    assert len(shown) == len(memory.content) + 60
+    sent = sum([await memory.budget.message(message) for message in shown])
+    assert await memory.message_tokens() == sent == (await memory.estimate_tokens()).messages_tokens
+    outcome = await reme.compaction.keep_within_window(memory)
+    assert isinstance(outcome, Compacted)
+    assert outcome.tokens_before == sent
+    assert await memory.message_tokens() == sum(
+        [await memory.budget.message(message) for message in await memory.get_memory(prepend_summary=False)]
+    )
+
+
 async def recount(memory):
     """The tokens of a memory, counted again from nothing."""
     fresh = type(memory.budget)(ByteCounter(), memory.budget.media_tokens)
