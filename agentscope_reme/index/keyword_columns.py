@@ -5,7 +5,7 @@ hold term frequencies, and idf and length norm are applied when a question is as
 order are those of bm25s, so the result has the same bits as a stock index built from scratch (numpy >= 2).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.integer]
 LIMIT = 0xFFFF  # positions and frequencies are uint16
+BLOCK = 500_000  # entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,16 +130,28 @@ def _widened(indptr: Ints, terms: int) -> Ints:
 
 
 def _interleave(left: Ints, right: Ints, pairs: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, list[Ints]]:
-    # Each entry moves down by what the other side holds in the columns before it.
-    left_counts, right_counts = np.diff(left), np.diff(right)
-    to_left = np.arange(left[-1]) + np.repeat(right[:-1], left_counts)
-    to_right = np.arange(right[-1]) + np.repeat(left[1:], right_counts)
-    out = []
-    for one, other in pairs:
-        joined = np.empty(len(one) + len(other), one.dtype)
-        joined[to_left], joined[to_right] = one, other
-        out.append(joined)
-    return left + right, out
+    both = left + right
+    joined = [np.empty(len(one) + len(other), one.dtype) for one, other in pairs]
+    for begin, end in _blocks(both):
+        # Each entry moves down by what the other side holds in the columns before it.
+        mine, others = slice(left[begin], left[end]), slice(right[begin], right[end])
+        to_mine = np.arange(mine.start, mine.stop) + np.repeat(right[begin:end], np.diff(left[begin : end + 1]))
+        to_others = np.arange(others.start, others.stop)
+        to_others += np.repeat(left[begin + 1 : end + 1], np.diff(right[begin : end + 1]))
+        for out, (one, other) in zip(joined, pairs, strict=True):
+            out[to_mine], out[to_others] = one[mine], other[others]
+    return both, joined
+
+
+def _blocks(indptr: Ints) -> Iterator[tuple[int, int]]:
+    """Columns from and to, in steps of so many entries or of one column: for work that needs memory by the entry, and
+    that numpy does while no other thread of the interpreter runs.
+    """
+    begin, last = 0, len(indptr) - 1
+    while begin < last:
+        end = max(begin + 1, int(np.searchsorted(indptr, indptr[begin] + BLOCK, "right")) - 1)
+        yield begin, end
+        begin = end
 
 
 def _dropped(indptr: Ints, keep: NDArray[np.bool_]) -> Ints:

@@ -17,7 +17,7 @@ from .keyword_columns import LIMIT, Ints
 from .vocabulary import Vocabulary
 
 # A reader starts over with numbering beyond this many terms, which take about 110 bytes each.
-MOST_TERMS = 200_000
+MOST_TERMS = 300_000
 
 
 class Glossary:

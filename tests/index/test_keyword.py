@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentscope_reme.index import keyword_columns
 from agentscope_reme.index.keyword import KeywordIndex, top
 from agentscope_reme.index.keyword_columns import RawBM25
 
@@ -164,3 +165,18 @@ def test_a_text_of_more_than_65535_terms_is_indexed_up_to_there():
     index.merge()
     assert index.postings("a")[1].tolist() == [65_535]
     assert index.scores(["a"])[slot] > 0
+
+
+@given(changes, st.lists(st.sampled_from(WORDS), min_size=1, max_size=3))
+def test_postings_are_joined_alike_in_one_piece_and_in_many(sequence, query):
+    def postings() -> list[list[list[int]]]:
+        model = Model()
+        for kind, value in [*sequence, ("merge", True)]:
+            model.apply(kind, value)
+        index = model.index
+        return [[part.tolist() for term in query for part in (*index.postings(term), *index.occurrences(term))]]
+
+    whole = postings()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keyword_columns, "BLOCK", 2)
+        assert postings() == whole
