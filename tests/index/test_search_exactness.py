@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agentscope_reme import ReMeConfig
 from agentscope_reme.index import Index
-from agentscope_reme.models import SearchResult
+from agentscope_reme.models import IndexReport, SearchResult
 from agentscope_reme.vault import Vault
 
 NAMES = ["a.md", "b.md", "daily/2026-03-05.md", "daily/2026-03-06/card.md", "MEMORY.md", "c/d/e.md"]
@@ -173,7 +173,7 @@ async def test_verify_finds_nothing_in_an_index_that_followed_the_files_and_name
     lost = sorted(corpus.files)[-1]
     corpus.remove(lost)
     index._opened().sync._listed = lambda: iter(())  # nothing new is seen meanwhile
-    index._opened().sync.scan = lambda **_: None
+    index._opened().sync.scan = lambda **_: IndexReport()
     assert await index.verify() == (
         f"{victim}: its passages differ from the file's",
         f"{lost}: not in the index",
