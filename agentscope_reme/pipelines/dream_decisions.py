@@ -5,6 +5,7 @@ or denial; nothing from outside is written into a note that rests on what people
 days on which it held; words of a user are never rewritten.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
@@ -17,6 +18,8 @@ from .dream_instructions import instructs
 from .dream_sources import Trust
 from .dream_units import Claim, Unit, one_line, plain_statement
 from .evidence import language_of
+
+_CODE = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)")
 
 Action = Literal["create", "corroborate", "refine", "correct", "skip"]
 
@@ -194,17 +197,24 @@ def _another_period(unit: Unit, held: Held, part: Part) -> bool:
 
 def _refined(step: Step, held: Held, wording: str, part: Part) -> Step:
     """One wording for both where it loses no word that counts, else a statement of its own beside it."""
-    text = plain_statement(wording)
     unit = step.unit
+    text = plain_statement(wording, [held.text, unit.statement])
     external = unit.trust == "external"
     if not text or instructs(text, external=external) or invented(text, [held.text, unit.statement], []):
         text = unit.statement
     if denies(text) != denies(held.text) and overlap(held.text, text) >= LIKE_WORDS:
         return _corrected(step, held, part)
-    holds_both = all(overlap(said, text) == 1.0 and not says_more(said, text) for said in (held.text, unit.statement))
+    holds_both = all(_holds(text, said) for said in (held.text, unit.statement))
     if holds_both and not held.edited and held.current:
         return replace(step, action="reword", text=text)
     return replace(step, action="add")
+
+
+def _holds(text: str, said: str) -> bool:
+    """Whether a wording has all of a statement that rules can tell: of code and of steps, every line as it is."""
+    exact = [code for _, code in _CODE.findall(said)] + (said.split("\n") if "\n" in said else [])
+    whole = normalised(text)
+    return overlap(said, text) == 1.0 and not says_more(said, text) and all(normalised(part) in whole for part in exact)
 
 
 def _corrected(step: Step, held: Held, part: Part) -> Step:

@@ -14,6 +14,8 @@ from pydantic import Field, model_validator
 
 from ..errors import ReMeError
 from ..vault.encoding import clean_text, safe_cut
+from ..vault.layout import slug
+from ..vault.wikilink import parse_links, unlink
 from .dream_claims import invented, normalised, shares_words
 from .dream_instructions import instructs
 from .dream_sources import Piece, Trust, least, read_source, trust_of
@@ -32,6 +34,11 @@ MOST_TOPICS = 30
 """Most topics that are taken from one request; of units, all are."""
 # A line that would read as what a note says about a statement.
 _LIKE_FACTS = re.compile(r"^[ \t]*[-*+][ \t]+((?:valid_from|valid_to|supersedes|source|said as)\b)", re.MULTILINE)
+_CODE = re.compile(
+    r"^[ \t]*(?:[-*+]|\d+[.)])?[ \t]*(```+|~~~+)[^`\n]*\n(.*?)^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL
+)
+_FENCE = re.compile(r"^[ \t]*(?:```+|~~~+)[^`\n]*$", re.MULTILINE)
+_NO_NAME = re.compile(r"[\d\W_]*")
 _LINES = re.compile(r"^(.*?)(?::(\d+)(?:-(\d+))?)?$")
 
 
@@ -221,10 +228,10 @@ def still_there(vault: "Vault", unit: Unit) -> Unit | None:
 
 
 def _checked(claim: UnitClaim, pieces: Sequence[Piece], language: str) -> tuple[Unit | None, str]:
-    statement = plain_statement(claim.statement)
+    evidence = _evidence(claim.evidence, pieces)
+    statement = plain_statement(claim.statement, [one.text for one in evidence])
     if not statement:
         return None, "it says nothing"
-    evidence = _evidence(claim.evidence, pieces)
     if not evidence:
         return None, "none of its evidence is in the notes"
     trust = least(_trusts(evidence, pieces))
@@ -246,7 +253,9 @@ def _checked(claim: UnitClaim, pieces: Sequence[Piece], language: str) -> tuple[
     category: Category = next((known for known in CATEGORIES if known == asked), "wiki")
     if external and category == "personal":
         category = "wiki"  # what a document says of a person is something that is written, not something they said
-    name = one_line(claim.name, MAX_NAME) or one_line(statement, MAX_NAME)
+    name = one_line(claim.name, MAX_NAME)
+    if slug(name) == "untitled" or _NO_NAME.fullmatch(name):
+        name = one_line(statement, MAX_NAME)
     identity = "\0".join([normalised(statement), *sorted(f"{one.path}\0{normalised(one.text)}" for one in evidence)])
     key = "d" + hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:8]
     return Unit(key, name, category, statement, since, language, trust, evidence), ""
@@ -305,9 +314,17 @@ def _joined(one: Unit, other: Unit) -> tuple[Evidence, ...]:
     return tuple(dict.fromkeys((*one.evidence, *other.evidence)))
 
 
-def plain_statement(statement: str) -> str:
-    """A statement as a list item can hold it: lines without blank ones, markers and block ids taken off."""
+def plain_statement(statement: str, said: Sequence[str] = ()) -> str:
+    """A statement as a list item can hold it: lines without blank ones, markers and block ids taken off.
+
+    Lines of a code block become code within the line: what stands behind the block would else be a part of it. Links
+    that none of the texts ``said`` has are turned into plain text.
+    """
     text = clean_text(statement).replace("\r\n", "\n")
+    if "[[" in text:
+        known = {link.target_path for one in said for link in parse_links(one, "")}
+        text = unlink(text, lambda link: link.target_path not in known)
+    text = _FENCE.sub("", _CODE.sub(_as_code, text))
     lines = [line.rstrip() for line in text.split("\n") if line.strip()]
     joined = "\n".join(lines).strip()
     joined = re.sub(r"\A[-*+]\s+", "", joined)
@@ -316,6 +333,11 @@ def plain_statement(statement: str) -> str:
     if len(joined) > MAX_STATEMENT:
         joined = joined[: safe_cut(joined, MAX_STATEMENT - 1)].rstrip() + "…"
     return joined
+
+
+def _as_code(block: "re.Match[str]") -> str:
+    lines = [line.strip() for line in block[2].split("\n") if line.strip()]
+    return "\n".join(f"`{line}`" if "`" not in line else f"`` {line} ``" for line in lines)
 
 
 def one_line(text: str, most: int) -> str:

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from agentscope_reme.pipelines.dream_claims import differences, invented
+from agentscope_reme.pipelines.dream_digest import read_part
 from agentscope_reme.vault.frontmatter import parse
+from agentscope_reme.vault.wikilink import parse_links
 
 from .dreams import (
     TODAY,
@@ -67,6 +69,55 @@ async def test_evidence_that_is_not_in_the_files_is_dropped_and_the_unit_with_it
     both = unit("kiln", "Ann fires the kiln at 1240 degrees.", evidence, place(vault, path, "1240"))
     done = await dream(vault, Script(lambda user: found([both])))
     assert len(done.metadata["units"][0]["evidence"]) == 1
+
+
+async def test_a_statement_with_code_leaves_what_stands_below_it_alone(vault_dir: Path) -> None:
+    """An open fence, or one with an id behind it, would take in its source and every statement after it."""
+    vault = vault_at(vault_dir)
+    code = "To build Orion run\n```bash\nmake `all`\nmake test\n```"
+    path = write_card(
+        vault, TODAY, "card", "Ann: To build Orion run make all, then make test.", "Ann: Then ``` it runs."
+    )
+    told = [place(vault, path, "build Orion")]
+    units = [unit("build", code, *told), unit("build", "After the build of Orion\n```\nthen make test runs.", *told)]
+    done = await dream(vault, Script(lambda user: found(units), about_first("refine")), max_units=5)
+    assert not done.metadata["warnings"]
+    ((note, text),) = notes_below(vault_dir).items()
+    assert "- To build Orion run\n  `` make `all` ``\n  `make test` ^d" in text
+    assert [link.target_path for link in parse_links(text, note)] == [path, path]
+    assert len(read_part(parse(text).body).current) == 2
+
+
+@pytest.mark.parametrize(
+    "known", ["Ann runs `make all` and then the test.", "To test the kiln:\nfirst open the flue\nthen light the gas"]
+)
+async def test_code_and_steps_give_way_to_no_wording_that_has_only_their_words(vault_dir: Path, known: str) -> None:
+    vault = vault_at(vault_dir)
+    path = write_card(vault, TODAY, "card", f"Ann: {known.replace(chr(10), ', ')}.")
+    other = f"Ann said of the kiln: {' '.join(sorted(re.findall(r'[a-z]+', known)))}."
+    units = [unit("topic", words, place(vault, path, "test")) for words in (known, other)]
+    await dream(vault, Script(lambda user: found(units), about_first("refine", statement=other)))
+    (text,) = notes_below(vault_dir).values()
+    assert len(read_part(parse(text).body).current) == 2
+    assert known.split("\n")[-1] in text
+
+
+async def test_links_that_nobody_wrote_are_plain_text(vault_dir: Path) -> None:
+    vault = vault_at(vault_dir)
+    path = write_card(vault, TODAY, "card", "Ann: The kiln of [[digest/wiki/kiln.md|ours]] is hot.")
+    claim = unit("kiln", "The [[../../secret.md|kiln]] of [[digest/wiki/kiln.md]] is hot.", place(vault, path, "kiln"))
+    await dream(vault, Script(lambda user: found([claim])))
+    ((note, text),) = notes_below(vault_dir).items()
+    assert {link.target_path for link in parse_links(text, note)} == {"digest/wiki/kiln.md", path}
+    assert "The kiln of [[digest/wiki/kiln.md]] is hot." in text
+
+
+@pytest.mark.parametrize("name", ["😀", "", "2026-03-10", "---"])
+async def test_a_name_that_names_nothing_gives_way_to_the_statement(vault_dir: Path, name: str) -> None:
+    vault = vault_at(vault_dir)
+    path = write_card(vault, TODAY, "card", "Ann: The kiln is hot.")
+    await dream(vault, Script(lambda user: found([unit(name, "The kiln is hot.", place(vault, path, "kiln"))])))
+    assert list(notes_below(vault_dir)) == ["digest/personal/the-kiln-is-hot.md"]
 
 
 async def test_a_line_that_was_miscounted_is_found_by_its_words(vault_dir: Path) -> None:
