@@ -3,6 +3,7 @@
 Functions on lists of messages; none of them changes what it was given.
 """
 
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from .memory.tokens import TokenBudget
     from .memory.tool_result import ToolResultCompactor
     from .vault import Vault
+
+logger = logging.getLogger(__name__)
 
 
 class WorkingMemoryAPI:
@@ -162,7 +165,8 @@ class WorkingMemoryAPI:
         """Return ``(messages, summary)`` that fit the window, without touching what was given.
 
         What is folded is in the journal before it is left out of the result. Messages that stay as they are come back
-        as the same objects.
+        as the same objects. A history that arrives broken comes back repaired: calls that nobody answered are closed as
+        interrupted, and results without a call and empty turns are in the journal only.
 
         Args:
             messages: A conversation.
@@ -183,8 +187,9 @@ class WorkingMemoryAPI:
         memory.session_id = session_id or self._session_of(messages) or self._functional_session
         given_as = {id(copied): message for (copied, _), message in zip(memory.content, given, strict=True)}
         await self.compaction.keep_within_window(memory, system_prompt=system_prompt)
-        kept = [(message, given_as[id(message)]) for message, _ in memory.content]
-        return [one if one.content != other.content else other for one, other in kept], memory.get_compressed_summary()
+        shown = [(message, given_as.get(id(message), message)) for message in await _repaired(memory)]
+        kept = [one if one.content != other.content else other for one, other in shown]
+        return kept, memory.get_compressed_summary()
 
     def _session_of(self, messages: "Sequence[Msg]") -> str:
         """The session of the one memory that holds the newest of these messages, "" when none or several do."""
@@ -215,3 +220,16 @@ class WorkingMemoryAPI:
         if summary:
             memory.set_summary(summary, SummaryNote(generator="caller"))
         return memory
+
+
+async def _repaired(memory: "ReMeInMemoryMemory") -> "list[Msg]":
+    """Return the messages as a model may see them; what that leaves out or shortens is journalled first."""
+    shown = await memory.get_memory(prepend_summary=False)
+    whole = {id(message) for message in shown}
+    changed = [entry for entry in memory.content if id(entry[0]) not in whole]
+    try:
+        await memory.write_journal(changed)
+    except Exception as error:
+        logger.warning("What a repair leaves out could not be journalled (%s); it stays as it is.", error)
+        return [message for message, _ in memory.content]
+    return shown

@@ -30,15 +30,19 @@ _BLOCKING = ("OpenAITokenCounter", "GeminiTokenCounter", "HuggingFaceTokenCounte
 
 
 class FrameworkCounter:
-    """Asks an AgentScope ``TokenCounterBase`` for the tokens of one text at a time.
+    """Asks an AgentScope ``TokenCounterBase``, or what counts likewise, for the tokens of one text at a time.
 
     Args:
-        counter: The counter; ``count`` may be a coroutine function or a plain one.
+        counter: The counter; ``count`` may be a coroutine function or a plain one. What has a ``count_text``, or can be
+            called itself, is given the text.
     """
 
-    def __init__(self, counter: "TokenCounterBase") -> None:
-        self.counter = counter
-        self.name = type(counter).__name__
+    def __init__(self, counter: "TokenCounterBase | Callable[[str], Any]") -> None:
+        self.counter: Any = counter
+        self._by_text: Any = getattr(counter, "count_text", None)
+        if self._by_text is None and not hasattr(counter, "count") and callable(counter):
+            self._by_text = counter
+        self.name = getattr(counter, "__name__", None) or type(counter).__name__
         self._paused_until = -math.inf
 
     async def count(self, text: str) -> Any:
@@ -59,7 +63,10 @@ class FrameworkCounter:
             raise
 
     async def _asked(self, text: str) -> Any:
-        counter: Any = self.counter
+        counter = self.counter
+        if self._by_text is not None:
+            answer = self._by_text(text)
+            return await answer if inspect.isawaitable(answer) else answer
         if any(one.__name__ in _BLOCKING for one in type(counter).__mro__):
             return await asyncio.wrap_future(started(lambda: _run(counter, self._message(text))))
         answer = counter.count(self._message(text))

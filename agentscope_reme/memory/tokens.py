@@ -8,6 +8,7 @@ until it can.
 """
 
 import asyncio
+import inspect
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -74,7 +75,7 @@ class TokenBudget:
         given: Any = counter
         if isinstance(given, str):
             self._wanted = given
-        elif hasattr(given, "count_text"):
+        elif hasattr(given, "count_text") and not inspect.iscoroutinefunction(given.count_text):
             self._text = given
         elif given is not None:
             tokenizer = getattr(given, "tokenizer", None)

@@ -4,11 +4,13 @@ import copy
 import json
 
 import pytest
+from agentscope.formatter import OpenAIChatFormatter
 from agentscope.message import Msg
 
 from agentscope_reme.errors import ReMeError
 from tests.hooks.agents import ByteCounter, checkpoint, reme_over, user
 from tests.memory.conversations import calls, result, said
+from tests.support.chat_rules import request_faults
 from tests.support.scripted_model import ScriptedModel
 
 
@@ -43,6 +45,32 @@ async def test_a_turn_by_hand(vault_dir):
     left = [line.id for line in journal.read()]
     assert len(left) == len(set(left))
     assert {*left, *(message.id for message in messages)} == {message.id for message in said_so_far}
+
+
+@pytest.mark.parametrize("window", [1_000, 100_000])
+async def test_a_history_that_is_broken_comes_back_as_one_that_a_model_takes(vault_dir, window):
+    reme = reme_over(vault_dir, window)
+    orphan, empty, half = result("zz", output="an orphan"), Msg("Remy", [], "assistant"), calls("w", "e")
+    given = [calls("q"), user("a"), orphan, empty, half, result("w"), user("b " * 300), calls("last")]
+    before = frozen(given)
+    messages, _ = await reme.pre_reasoning_hook(given, session_id="s")
+    assert frozen(given) == before
+    formatted = await OpenAIChatFormatter().format(messages)
+    assert request_faults(formatted) == []
+    assert orphan not in messages
+    assert given[6] in messages
+    kept = {message.id for message in messages}
+    left = {line.id for line in reme.vault.journal("s").read()}
+    assert {message.id for message in given} <= kept | left
+    again, _ = await reme.pre_reasoning_hook(messages, session_id="s")
+    assert [message.id for message in again] == [message.id for message in messages]
+
+
+async def test_what_cannot_be_journalled_is_not_left_out(vault_dir):
+    vault_dir.write_text("a file")
+    given = [user("a"), result("zz", output="an orphan"), user("b")]
+    messages, _ = await reme_over(vault_dir, 100_000).pre_reasoning_hook(given)
+    assert messages == given
 
 
 async def test_calls_without_a_session_share_one_journal(vault_dir):

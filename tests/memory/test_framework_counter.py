@@ -54,6 +54,24 @@ async def test_a_counter_that_fails_at_once_is_asked_about_the_next_message(capl
     assert await budget.text("a good one") == 7
 
 
+class Awaited:
+    """A counter whose ``count_text`` is a coroutine function."""
+
+    async def count_text(self, text: str) -> int:
+        await asyncio.sleep(0)
+        return len(text)
+
+
+@pytest.mark.parametrize(
+    ("counter", "name"), [(Awaited(), "Awaited"), (len, "len"), (lambda text: len(text), "<lambda>")]
+)
+async def test_what_takes_a_text_and_returns_its_tokens_is_a_counter(counter: Any, name: str) -> None:
+    budget = TokenBudget(counter)
+    assert await budget.text("thirteen long") == 13
+    assert await budget.text("") == 0
+    assert budget.name == name
+
+
 class Blocks(TokenCounterBase):
     released: threading.Event
 
