@@ -206,9 +206,7 @@ class Corpus:
         mapping = self.units.merge(drop_terms=True)
         if mapping is not None:
             keep = mapping >= 0
-            for column in self._table.values():
-                kept = column[: len(keep)][keep]
-                column[: len(kept)] = kept
+            self._table = {name: column[: len(keep)][keep] for name, column in self._table.items()}
             self.files.set_slots(mapping[self.files.slots()], self.files.column("units"))
         mapping = self.labels.merge(drop_terms=True)
         if mapping is not None:
@@ -356,6 +354,10 @@ class Corpus:
     def _renumber(self) -> None:
         """Close up file ids, places and speakers."""
         self.numbering += 1
+        # The columns of an index that was opened are those of its file, which cannot be written to.
+        self._table = {
+            name: column if column.flags.writeable else column.copy() for name, column in self._table.items()
+        }
         self.files.renumber()
         spoken = self.column("speaker")
         used = distinct(spoken[spoken >= 0])

@@ -59,6 +59,21 @@ async def test_files_changed_while_no_process_ran_are_found(stored, open_index, 
     assert index.status()["files"] == 21
 
 
+@pytest.mark.parametrize("gone", ["4.md", "t.md", "", "all"])
+async def test_a_stored_index_that_only_shrinks_is_stored_again(stored, open_index, vault_dir, gone):
+    for path in vault_dir.glob("*.md"):
+        if gone in (path.name, "all"):
+            path.unlink()
+    left = {path.name for path in vault_dir.glob("*.md")}
+    index = open_index()
+    await index.search("ferry nine")
+    assert await index.persist()
+    await index.close()
+    index = open_index()
+    assert {hit.path for hit in (await index.search("ferry tram", 50)).hits} <= left
+    assert index.status()["files"] == len(left)
+
+
 async def test_the_stored_index_is_json_lines_and_plain_arrays(stored, vault_dir):
     text = zstandard.ZstdDecompressor().decompressobj().decompress(index_file(vault_dir).read_bytes()).decode()
     lines = [json.loads(line) for line in text.splitlines()]
