@@ -11,6 +11,7 @@ from .chinese import Bigrams, JiebaWords
 from .dates import DateMention, find_dates
 from .english import CAPITAL_NAMES, STOP_WORDS, Stemmer
 from .identifiers import Compound, compound_terms
+from .marks import unmarked
 from .query_terms import QueryTerms, take_apart
 from .words import (
     AFTER_HAN,
@@ -29,7 +30,7 @@ from .words import (
 __all__ = ["QueryTerms", "Tokenizer", "terms_with_char"]
 
 # Raise it with every change after which the same text may give other terms: stored indexes are then rebuilt.
-_VERSION = 1
+_VERSION = 2
 # About 6 MB of terms; a vault's everyday vocabulary is smaller than this.
 _MOST_CACHED = 32_768
 _LONGEST_CACHED = 64
@@ -60,10 +61,11 @@ class _Words(dict[str, tuple[str, ...]]):
 class Tokenizer:
     """Terms of texts and of questions.
 
-    Text is compared after NFKC and case folding. Words of spaced scripts become Porter2 stems, function words left out;
-    Chinese and Japanese runs become pairs of characters (or jieba's words); identifiers stand whole and in parts; a
-    date is the same term in every notation. ``chinese`` is ``bigram`` or ``jieba``; ``user_dict`` is a jieba dictionary
-    file, read in jieba mode only. Safe to use from several threads.
+    Text is compared after NFKC and case folding, without the marks on Latin and Greek letters. Words of spaced
+    scripts become Porter2 stems, function words left out; Chinese and Japanese runs become pairs of characters (or
+    jieba's words); identifiers stand whole and in parts; a date is the same term in every notation. ``chinese`` is
+    ``bigram`` or ``jieba``; ``user_dict`` is a jieba dictionary file, read in jieba mode only. Safe to use from
+    several threads.
     """
 
     def __init__(self, chinese: str = "bigram", user_dict: Path | None = None) -> None:
@@ -121,12 +123,12 @@ class Tokenizer:
         return self._runs.cut(run)
 
     def stem(self, word: str) -> str:
-        """The stem of a case-folded word, function words included."""
-        return self._stemmer.stem(word)
+        """The stem of a case-folded word, function words included; marks on Latin and Greek letters do not count."""
+        return self._stemmer.stem(unmarked(word))
 
     def plain(self, word: str) -> str:
         """The term of a case-folded word: its stem, "" for a function word."""
-        return "" if word in STOP_WORDS else self._stemmer.stem(word)
+        return "" if word in STOP_WORDS else self._stemmer.stem(unmarked(word))
 
     def plain_or_capital(self, word: str) -> str:
         """The term of a word as written; ``US`` in capitals is a name, ``us`` is not."""
