@@ -16,6 +16,7 @@ from .columns import grown
 from .keyword import KeywordIndex, top
 from .keyword_columns import Ints, distinct
 from .numbered import Numbered
+from .texts import Texts
 
 if TYPE_CHECKING:
     from ..models import FileLink
@@ -74,11 +75,12 @@ class Anchors:
 
     def __init__(self) -> None:
         self.index = KeywordIndex(1.2, 0.3, positions=False)
-        self._slots: dict[str, range | list[int]] = {}  # by the file that holds the links
+        # By number of a file that holds links, the first of their slots and how many there are.
+        self._first, self._count = np.zeros(64, np.int32), np.zeros(64, np.int32)
         # By slot, the number of the link's file and of its target's text.
         self._source, self._target = np.zeros(64, np.int32), np.zeros(64, np.int32)
-        self._paths = _Numbers()
-        self._targets = _Numbers()
+        self._paths = Texts()
+        self._targets = Texts()
         # By number of a target's text, the number of the path it leads to, as far as that has been asked.
         self._leads = np.full(64, _UNKNOWN, np.int32)
         self.numbering = 0  # raised when paths get new numbers
@@ -92,22 +94,34 @@ class Anchors:
         begin = added.start
         for path, count in zip(paths, counts.tolist(), strict=True):
             if count:
-                self._slots[path] = range(begin, begin + count)
-                self._source[begin : begin + count] = self._paths.of(path)
+                self._hold(path, begin, count)
                 begin += count
 
     def rename(self, path: str, new_path: str) -> None:
         """Say that a file's links stand in another."""
-        slots = self._slots.pop(path, None)
-        if slots is not None:
-            self._slots[new_path] = slots
-            self._source[np.array(slots)] = self._paths.of(new_path)
+        first, count = self._held(path)
+        if count:
+            self._count[self._paths.of(path)] = 0
+            self._hold(new_path, first, count)
 
     def remove(self, path: str) -> None:
         """Forget the links of a file."""
-        slots = self._slots.pop(path, None)
-        if slots is not None:
-            self.index.remove(slots)
+        first, count = self._held(path)
+        if count:
+            self._count[self._paths.of(path)] = 0
+            self.index.remove(range(first, first + count))
+
+    def _hold(self, path: str, first: int, count: int) -> None:
+        number = self._paths.of(path)
+        self._first, self._count = grown(self._first, number + 1), grown(self._count, number + 1)
+        self._first[number], self._count[number] = first, count
+        self._source[first : first + count] = number
+
+    def _held(self, path: str) -> tuple[int, int]:
+        number = self._paths.known(path)
+        if number is None or number >= len(self._first):  # some are only led to
+            return 0, 0
+        return int(self._first[number]), int(self._count[number])
 
     def scores(self, terms: Sequence[str], resolve: Callable[[str], str | None]) -> dict[str, float]:
         """How well the words around links answer, by the path they lead to; ``resolve(target)`` finds it.
@@ -147,16 +161,21 @@ class Anchors:
         """How many paths have numbers."""
         return len(self._paths.names)
 
-    def doubt(self, targets: Iterable[str] | None = None) -> None:
-        """Forget where some targets lead, by default all."""
+    def target(self, text: str) -> int | None:
+        """The number of a target's text, None where no link has it; good until ``numbering`` rises."""
+        return self._targets.known(text)
+
+    def doubt(self, targets: Iterable[int] | None = None) -> None:
+        """Forget where some targets lead, by their numbers; by default all."""
         if targets is None:
             self._leads[:] = _UNKNOWN
         else:
-            self._leads[[number for one in targets if (number := self._targets.known(one)) is not None]] = _UNKNOWN
+            self._leads[list(targets)] = _UNKNOWN
 
     def links_of(self, path: str) -> list[tuple[int, str]]:
         """Slot and target of each link of a file."""
-        return [(slot, self._targets.names[self._target[slot]]) for slot in self._slots.get(path, ())]
+        first, count = self._held(path)
+        return [(slot, self._targets.names[self._target[slot]]) for slot in range(first, first + count)]
 
     def tidy(self, *, always: bool = False, bulk: bool = False) -> None:
         """Merge when that pays, or ``always``."""
@@ -164,25 +183,24 @@ class Anchors:
             return
         mapping = self.index.merge(drop_terms=True)
         if mapping is not None:
-            held = [
-                (path, [self._targets.names[self._target[slot]] for slot in slots], mapping[np.array(slots)])
-                for path, slots in self._slots.items()
-            ]
-            self._slots, self._paths, self._targets = {}, _Numbers(), _Numbers()
             self.numbering += 1
-            self.doubt()
-            for path, targets, slots in held:
-                self._set(path, slots.tolist(), targets)
+            alive = np.flatnonzero(mapping >= 0)
+            sources, targets = self._source[alive], self._target[alive]
+            used, paths = distinct(targets), distinct(sources)
+            self._targets = Texts(map(self._targets.names.__getitem__, used.tolist()))
+            self._paths = Texts(map(self._paths.names.__getitem__, paths.tolist()))
+            self._set(np.searchsorted(paths, sources), np.searchsorted(used, targets))
 
     def dump(self, paths: Sequence[str]) -> tuple[list[str], dict[str, Ints]]:
         """The texts of targets, and arrays: slots by file and how many, targets by slot. Merges first."""
         self.tidy(always=True)
-        held = [self._slots.get(path, ()) for path in paths]
-        used = distinct(self._target[: self.index.slots])
+        slots = self.index.slots
+        held = [self._held(path) for path in paths]
+        used = distinct(self._target[:slots])
         return [self._targets.names[number] for number in used.tolist()], {
-            "file.anchors": np.array([slot for slots in held for slot in slots], np.int32),
-            "file.links": np.array([len(slots) for slots in held], np.int32),
-            "anchors.target": np.searchsorted(used, self._target[: self.index.slots]).astype(np.int32),
+            "file.anchors": np.array([first if count else 0 for first, count in held], np.int32),
+            "file.links": np.array([count for _, count in held], np.int32),
+            "anchors.target": np.searchsorted(used, self._target[:slots]).astype(np.int32),
         }
 
     @classmethod
@@ -192,46 +210,27 @@ class Anchors:
         """The inverse of :meth:`dump`. Raises ValueError when the parts do not belong together."""
         anchors = cls()
         anchors.index = index
-        counts, slots, targets = (arrays[name] for name in ("file.links", "file.anchors", "anchors.target"))
-        fits = len(counts) == len(paths) and int(counts.sum()) == len(slots) == len(targets) == index.slots
-        if not fits or not all(0 <= number < len(names) for number in distinct(targets)[[0, -1][: len(targets)]]):
+        counts, firsts, targets = (arrays[name] for name in ("file.links", "file.anchors", "anchors.target"))
+        holding = np.flatnonzero(counts)
+        slots = np.repeat(firsts[holding], counts[holding])
+        slots += np.arange(len(slots)) - np.repeat(np.cumsum(counts[holding]) - counts[holding], counts[holding])
+        fits = len(counts) == len(firsts) == len(paths) and len(slots) == len(targets) == index.slots
+        if not fits or not np.array_equal(np.sort(slots), np.arange(len(slots))):
             raise ValueError("the links of the index do not belong together")
-        for name in names:
-            anchors._targets.of(name)
-        texts = anchors._targets.names
-        begin = 0
-        for path, count in zip(paths, counts.tolist(), strict=True):
-            if count:
-                held = slots[begin : begin + count].tolist()
-                anchors._set(path, held, [texts[number] for number in targets[held].tolist()])
-                begin += count
+        if len(targets) and not 0 <= int(targets.min()) <= int(targets.max()) < len(names):
+            raise ValueError("the links of the index lead to what it does not name")
+        anchors._paths = Texts(paths[at] for at in holding.tolist())
+        anchors._targets = Texts(names)
+        sources = np.empty(len(slots), np.int32)
+        sources[slots] = np.repeat(np.arange(len(holding)), counts[holding])
+        anchors._set(sources, targets)
         return anchors
 
-    def _set(self, path: str, slots: range | list[int], targets: Sequence[str]) -> None:
-        """Say which slots hold the links of a file."""
-        if len(slots) and slots[-1] - slots[0] == len(slots) - 1:
-            slots = range(slots[0], slots[-1] + 1)  # the usual case, in a tenth of the memory
-        self._slots[path] = slots
-        most = max(slots) + 1
-        self._source, self._target = grown(self._source, most), grown(self._target, most)
-        at = np.array(slots)
-        self._source[at] = self._paths.of(path)
-        self._target[at] = [self._targets.of(target) for target in targets]
-        self._leads = grown(self._leads, len(self._targets.names), _UNKNOWN)
-
-
-class _Numbers:
-    """Strings by number and numbers by string."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-        self._number: dict[str, int] = {}
-
-    def of(self, name: str) -> int:
-        number = self._number.setdefault(name, len(self.names))
-        if number == len(self.names):
-            self.names.append(name)
-        return number
-
-    def known(self, name: str) -> int | None:
-        return self._number.get(name)
+    def _set(self, sources: Ints, targets: Ints) -> None:
+        """Start over with links from and to these, by slot; those of a file follow each other."""
+        self._source, self._target = sources.astype(np.int32), targets.astype(np.int32)
+        begins = np.flatnonzero(np.append(True, sources[1:] != sources[:-1])) if len(sources) else sources
+        self._first, self._count = np.zeros((2, len(self._paths.names)), np.int32)
+        self._first[sources[begins]] = begins
+        self._count[sources[begins]] = np.diff(begins, append=len(sources))
+        self._leads = np.full(len(self._targets.names), _UNKNOWN, np.int32)

@@ -44,7 +44,7 @@ class Corpus:
         self.places = REACH
         self._slot_at = np.full(64, -1, np.int32)
         self._scratch = np.full(64, -1, np.int32)
-        self._blurred = np.zeros(64, np.int64)
+        self._blurred = np.zeros(64, np.int32)
         self.blurred_total = 0
         self.revision = 0  # raised by every change
         # Names of the files that came, went or got other names lately, and how many changes of names there were.
@@ -383,7 +383,7 @@ class Corpus:
         self._table["file"][slots] = files
         lengths = np.zeros(len(self._slot_at), np.int64)
         lengths[places] = self.units.lengths[slots]
-        self._blurred = np.where(self._slot_at >= 0, blur(lengths), 0)
+        self._blurred = np.where(self._slot_at >= 0, blur(lengths), 0).astype(np.int32)
         self.blurred_total = int(self._blurred.sum())
         self._table["stretch"][slots] = self.stretches.set_all(
             counts, places, self.units.lengths[slots], self._blurred[places], self._table["flags"][slots]

@@ -28,8 +28,8 @@ UNIT_FIELDS = {
     "number": np.int32,  # which unit of its file
     "first": np.int32,  # lines
     "last": np.int32,
-    "begin": np.int64,  # bytes of the file; -1 when the text does not stand there as it is
-    "stop": np.int64,
+    "begin": np.int32,  # bytes of the file; -1 when the text does not stand there as it is
+    "stop": np.int32,
     "check": np.uint32,  # CRC-32 of those bytes
     "day": np.int32,  # days since 1970-01-01, 0 when unknown
     "speaker": np.int32,  # -1 for none

@@ -10,6 +10,7 @@ from ..models import FileLink
 from ..vault.link_target import LinkIndex, LinkRule, Resolution, is_attachment, resolve
 from ..vault.pairs import Pairs, hash_of
 from .link_records import NO_LINKS, links_in, links_to, packed_links, targets_in
+from .texts import Texts
 
 Direction = Literal["out", "in", "both"]
 
@@ -53,9 +54,7 @@ class LinkGraph:
         self._links: list[bytes] = []  # by the file's number in the index of paths
         # Each text that some link has as its target, by number; the files that use it; and the texts by what any
         # spelling of them shares.
-        self._texts: list[str] = []
-        self._text_numbers: dict[str, int] = {}
-        self._free: list[int] = []
+        self._texts = Texts()
         self._sources = Pairs()
         self._alike = Pairs()
 
@@ -143,7 +142,7 @@ class LinkGraph:
         Addresses on the web are no such links, and neither are pictures and other attachments, which are not indexed.
         """
         found = []
-        for target, text in self._text_numbers.items():
+        for text, target in self._texts.living():
             resolution = self.resolve(target)
             missing = resolution.kind in ("ambiguous", "outside")
             if missing or (resolution.kind == "unresolved" and not is_attachment(target)):
@@ -195,8 +194,8 @@ class LinkGraph:
         names = map(_stem, self._index.names(path))
         for key in dict.fromkeys((_key(path), *names)):
             for text in self._texts_like(key):
-                if self.resolve(self._texts[text], rule=rule).path == path:
-                    yield self._texts[text], self._using(text)
+                if self.resolve(self._texts.names[text], rule=rule).path == path:
+                    yield self._texts.names[text], self._using(text)
 
     def _packed(self, path: str) -> bytes:
         number = self._index.number(path)
@@ -207,16 +206,12 @@ class LinkGraph:
         return [self._index.path(number) for number in self._sources.of(text)]
 
     def _texts_like(self, key: str) -> list[int]:
-        return [text for text in self._alike.of(hash_of(key)) if _key(self._texts[text]) == key]
+        return [text for text in self._alike.of(hash_of(key)) if _key(self._texts.names[text]) == key]
 
     def _text_number(self, target: str) -> int:
-        number = self._text_numbers.get(target)
+        number = self._texts.known(target)
         if number is None:
-            number = self._free.pop() if self._free else len(self._texts)
-            if number == len(self._texts):
-                self._texts.append(target)
-            self._texts[number] = target
-            self._text_numbers[target] = number
+            number = self._texts.of(target)
             self._alike.add(hash_of(_key(target)), number)
         return number
 
@@ -228,13 +223,11 @@ class LinkGraph:
         assert number is not None
         self._links[number] = NO_LINKS
         for target in filter(None, set(targets_in(packed))):
-            text = self._text_numbers[target]
+            text = self._texts.of(target)
             self._sources.discard(text, number)
             if not self._sources.has(text):
-                del self._text_numbers[target]
                 self._alike.discard(hash_of(_key(target)), text)
-                self._texts[text] = ""
-                self._free.append(text)
+                self._texts.forget(target)
 
 
 def _key(target: str) -> str:

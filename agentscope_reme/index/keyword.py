@@ -73,7 +73,7 @@ class KeywordIndex:
         self._folded = 0  # how many recent texts stand in _recent
         self._folded_ids = 0
         self._recent: dict[int, tuple[array[int], array[int], array[int]]] = {}
-        self._lengths = np.zeros(64, np.int64)
+        self._lengths = np.zeros(64, np.int32)
         self._alive = np.zeros(64, bool)
         self._engine = RawBM25(k1, b)
         self._engine.recent = self._recent_postings
@@ -298,7 +298,7 @@ class KeywordIndex:
     def _reserve(self, slots: int) -> None:
         if slots > len(self._lengths):
             size = max(slots, 2 * len(self._lengths))
-            self._lengths = np.append(self._lengths, np.zeros(size - len(self._lengths), np.int64))
+            self._lengths = np.append(self._lengths, np.zeros(size - len(self._lengths), np.int32))
             self._alive = np.append(self._alive, np.zeros(size - len(self._alive), bool))
 
     def _settle(self) -> None:

@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 
 from ..vault.layout import DAILY, RESOURCE
+from ..vault.pairs import Pairs, hash_of
 from .journal_turns import is_journal
 from .note_fields import path_date
+from .texts import Texts
 
 MOST_LIKE = 16  # of a thousand equal files it does not matter which one has moved
 
@@ -22,37 +24,30 @@ def _what_counts(path: str) -> tuple[str, str, bool, bool, bool]:
     return name, path_date(path), path.startswith(f"{RESOURCE}/"), is_journal(path), folder == DAILY
 
 
-def _key(digest: str, path: str) -> tuple[str, str]:
-    return digest, path.rpartition("/")[2]
-
-
 class Contents:
     """Which files were last read with which bytes and name; what is no longer so is the caller's to notice."""
 
     def __init__(self, files: Iterable[tuple[str, str]] = ()) -> None:
-        self._paths: dict[tuple[str, str], str | list[str]] = {}  # nearly always one
+        self._paths = Texts()
+        self._alike = Pairs()  # numbers of paths, by digest and name
         for digest, path in files:
             self.add(digest, path)
 
     def add(self, digest: str, path: str) -> None:
         """A file has bytes with this SHA-256."""
-        known = self._paths.setdefault(_key(digest, path), path)
-        if isinstance(known, list):
-            known.append(path)
-        elif known != path:
-            self._paths[_key(digest, path)] = [known, path]
+        self._alike.add(_key(digest, path), self._paths.of(path))
 
     def like(self, digest: str, path: str) -> list[str]:
-        """Some files of the same name that were read with these bytes: all, unless there are very many."""
-        known = self._paths.get(_key(digest, path), [])
-        return [known] if isinstance(known, str) else known[:MOST_LIKE]
+        """Some files of the same name that were read with these bytes, or others: all, unless there are very many."""
+        found = self._alike.of(_key(digest, path), most=MOST_LIKE)
+        return [self._paths.names[number] for number in found]
 
     def discard(self, digest: str, path: str) -> None:
         """A file does not have these bytes any more."""
-        key = _key(digest, path)
-        known = self._paths.get(key)
-        if isinstance(known, list) and len(known) > 1:
-            if path in known:
-                known.remove(path)
-        elif known in (path, [path]):
-            del self._paths[key]
+        number = self._paths.known(path)
+        if number is not None:
+            self._alike.discard(_key(digest, path), number)
+
+
+def _key(digest: str, path: str) -> int:
+    return hash_of(f"{digest}/{path.rpartition('/')[2]}")

@@ -10,6 +10,7 @@ from unicodedata import normalize
 
 import numpy as np
 
+from ..vault.pairs import Pairs, hash_of
 from .columns import grown
 from .keyword_columns import Ints
 
@@ -26,7 +27,9 @@ class SoftLinks:
         self._store = store
         self._corpus: object = None
         self._seen = 0  # of the corpus's changes of names
-        self._alike: dict[str, list[str]] = {}  # targets that were looked up, by what their spellings share
+        # Numbers of the targets that were looked up, by a hash of what their spellings share.
+        self._alike = Pairs()
+        self._numbering = -1  # of those numbers
         # By number of a path in the anchors, the file's id, as far as it has been asked for.
         self._files: Ints = np.zeros(0, np.int32)
         self._state = (-1, -1, -1)
@@ -38,14 +41,15 @@ class SoftLinks:
         """
         corpus = self._store.corpus
         missed = corpus.renames - self._seen
-        if self._corpus is not corpus or missed > len(corpus.renamed):
-            self._alike = {}
+        anchors = corpus.anchors
+        if self._corpus is not corpus or missed > len(corpus.renamed) or self._numbering != anchors.numbering:
+            self._alike, self._numbering = Pairs(), anchors.numbering
             self._state = (-1, -1, -1)
-            corpus.anchors.doubt()
+            anchors.doubt()
         elif missed:
             for names in islice(corpus.renamed, len(corpus.renamed) - missed, None):
                 for key in set(map(_key, names)):
-                    corpus.anchors.doubt(self._alike.pop(key, ()))
+                    anchors.doubt(self._alike.of(hash_of(key)))  # and perhaps some others
         self._corpus, self._seen = corpus, corpus.renames
         return self._leads_to
 
@@ -63,7 +67,9 @@ class SoftLinks:
         return known[paths]
 
     def _leads_to(self, target: str) -> str | None:
-        self._alike.setdefault(_key(target), []).append(target)
+        number = self._store.corpus.anchors.target(target)
+        if number is not None:
+            self._alike.add(hash_of(_key(target)), number)
         return self._store.graph.resolve(target, "", "obsidian").path
 
 

@@ -366,7 +366,8 @@ class Sync:
         for entry in batch.entries:
             if self._contents is not None:
                 self._contents.add(entry.digest, entry.path)
-            self.store.graph.set_file(entry.path, entry.links, (entry.title, *entry.aliases))
+            links = self.store.corpus.files[entry.path].packed_links  # once for both
+            self.store.graph.set_file(entry.path, links, (entry.title, *entry.aliases))
             self.store.failed.pop(entry.path, None)
 
     def _forget(self, path: str, counts: Counts) -> None:

@@ -53,7 +53,8 @@ class LinkIndex:
         self._free: list[int] = []
         self._by_base = Pairs()  # the last part of the folded path
         self._by_name = Pairs()  # a folded name
-        self._names: dict[int, tuple[str, ...]] = {}  # folded, of the files whose own name they are not
+        # Folded, by number, of the files whose own name they are not: as bytes, one a line.
+        self._names: dict[int, bytes] = {}
         self._composed: dict[str, tuple[str, ...]] = {}  # paths that are not in NFC, by what they are in NFC
         for path in paths:
             self.add(path, (names or {}).get(path, ()))
@@ -80,15 +81,19 @@ class LinkIndex:
     def names(self, path: str) -> tuple[str, ...]:
         """The folded names of a path, without those that its own name answers to."""
         number = self._numbers.get(path)
-        return self._names.get(number, ()) if number is not None else ()
+        return self._names_of(number) if number is not None else ()
+
+    def _names_of(self, number: int) -> tuple[str, ...]:
+        packed = self._names.get(number)
+        return () if packed is None else tuple(packed.decode("utf-8", "surrogatepass").split("\n"))
 
     def add(self, path: str, names: Iterable[str] = ()) -> int:
         """Add a file, or replace the names it has; ``names`` are its aliases, title and name. Returns its number."""
         exact = normalize("NFC", path)
         base = exact.casefold().rpartition("/")[2]
         folded = dict.fromkeys(name for one in names if (name := _fold(one.strip())))
-        # Whoever looks for these has found the file by its base name before names count.
-        kept = tuple(name for name in folded if base not in (name, name + ".md"))
+        # Whoever looks for the others has found the file by its base name before names count; no link has a line break.
+        kept = tuple(name for name in folded if base not in (name, name + ".md") and "\n" not in name)
         number = self._numbers.get(path)
         if number is None:
             number = self._free.pop() if self._free else len(self._paths)
@@ -99,10 +104,10 @@ class LinkIndex:
             self._by_base.add(hash_of(base), number)
             if exact != path:
                 self._composed[exact] = (*self._composed.get(exact, ()), path)
-        elif kept != self._names.get(number, ()):
+        elif kept != self._names_of(number):
             self._forget_names(number)
         if kept and number not in self._names:
-            self._names[number] = kept
+            self._names[number] = "\n".join(kept).encode("utf-8", "surrogatepass")
             for name in kept:
                 self._by_name.add(hash_of(name), number)
         return number
@@ -125,8 +130,9 @@ class LinkIndex:
         self._free.append(number)
 
     def _forget_names(self, number: int) -> None:
-        for name in self._names.pop(number, ()):
+        for name in self._names_of(number):
             self._by_name.discard(hash_of(name), number)
+        self._names.pop(number, None)
 
     def literal(self, target: str) -> list[str]:
         """Paths that are this target."""
@@ -152,7 +158,7 @@ class LinkIndex:
         return (
             same_case
             or [path for path in near if ("/" + same[path]).endswith(_ends(folded))]
-            or sorted(self.path(one) for one in self._by_name.of(hash_of(folded)) if folded in self._names[one])
+            or sorted(self.path(one) for one in self._by_name.of(hash_of(folded)) if folded in self._names_of(one))
         )
 
     def _of_base(self, base: str) -> Iterator[str]:

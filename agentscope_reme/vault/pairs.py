@@ -51,11 +51,13 @@ class Pairs:
         at = bisect_left(self._sorted, key << 32)
         return at < len(self._sorted) and self._sorted[at] >> 32 == key
 
-    def of(self, key: int) -> list[int]:
-        """The numbers of a key, ascending."""
+    def of(self, key: int, most: int | None = None) -> list[int]:
+        """The numbers of a key, ascending; at most so many."""
         self._settle()
         begin = bisect_left(self._sorted, key << 32)
         end = bisect_left(self._sorted, (key + 1) << 32, begin)
+        if most is not None:
+            end = min(end, begin + most)
         return [pair & 0xFFFFFFFF for pair in self._sorted[begin:end]]
 
     def _settle(self) -> None:

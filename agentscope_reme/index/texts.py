@@ -1,0 +1,57 @@
+"""Distinct texts and their numbers, of which a table of hashes takes a tenth of a dictionary's memory."""
+
+from collections.abc import Iterable, Iterator
+
+from ..vault.pairs import Pairs, hash_of
+
+_MOST_NEW = 2_048  # texts that wait in a dictionary
+
+
+class Texts:
+    """Texts by number and numbers by text, from 0 on in the order they came in; numbers of forgotten ones come again.
+
+    Not thread-safe.
+    """
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self.names: list[str] = []  # by number; of forgotten ones something else than the text
+        self._new: dict[str, int] = {}
+        self._numbers = Pairs()
+        self._free: list[int] = []
+        for text in texts:
+            self.of(text)
+
+    def of(self, text: str) -> int:
+        """The number of a text; one that is not there is added."""
+        number = self.known(text)
+        if number is None:
+            number = self._free.pop() if self._free else len(self.names)
+            self.names[number : number + 1] = [text]
+            self._new[text] = number
+            if len(self._new) > _MOST_NEW:
+                for name, one in self._new.items():
+                    self._numbers.add(hash_of(name), one)
+                self._new = {}
+        return number
+
+    def known(self, text: str) -> int | None:
+        """The number of a text, None for one that is not there."""
+        number = self._new.get(text)
+        if number is None and len(self.names) > len(self._new):
+            return next((one for one in self._numbers.of(hash_of(text)) if self.names[one] == text), None)
+        return number
+
+    def forget(self, text: str) -> None:
+        """Take a text out; one that is not there is no error."""
+        number = self.known(text)
+        if number is None:
+            return
+        if self._new.pop(text, None) is None:
+            self._numbers.discard(hash_of(text), number)
+        self.names[number] = ""
+        self._free.append(number)
+
+    def living(self) -> Iterator[tuple[int, str]]:
+        """All texts with their numbers."""
+        gone = set(self._free)
+        return ((number, text) for number, text in enumerate(self.names) if number not in gone)
