@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .keyword_columns import (
+    Columns,
     Ints,
     RawBM25,
     build_columns,
@@ -29,6 +30,7 @@ from .vocabulary import Vocabulary
 # Recent texts are looked up term by term in Python objects; beyond this many tokens a merge is cheaper.
 MERGE_TOKENS = 60_000
 BULK_TOKENS = 1_500_000
+FOLD_TOKENS = 400_000  # so many at once are put into the base, which numpy does
 _NONE: Ints = np.zeros(0, np.uint16)
 NARROW = {"slots": np.int32, "tf": np.uint16, "positions": np.uint16}
 
@@ -209,17 +211,7 @@ class KeywordIndex:
         # The columns are unfolded only where something changes.
         changed = bool(self._ids) or self.slots > self._base_slots or self.dead > 0
         unused = drop_terms and len(self._terms) > np.count_nonzero(np.diff(self._base.indptr))
-        base = self._base.columns() if changed or unused else None
-        if base is not None and (self._ids or self.slots > self._base_slots):
-            lengths = self._lengths[self._base_slots : self.slots]
-            recent = build_columns(
-                np.frombuffer(self._ids, np.int32).copy() if self._ids else np.zeros(0, np.int32),
-                lengths,
-                self._base_slots,
-                len(self._terms),
-                self._positions,
-            )
-            base = join_columns(base, recent)
+        base = self._with_recent() if changed or unused else None
         mapping = None
         if base is not None and self.dead:
             alive = self.alive
@@ -234,12 +226,25 @@ class KeywordIndex:
             base, used = without_unused(base)
             self._terms.keep(used)
         self._terms.settle()
+        self._start_from(Postings.of(base) if base is not None else self._base)
+        return mapping
+
+    def _with_recent(self) -> Columns:
+        """The base and the recent texts; no slot and no term's number is another."""
+        base = self._base.columns()
+        if self.slots == self._base_slots:
+            return base
+        ids = np.frombuffer(self._ids, np.int32).copy() if self._ids else np.zeros(0, np.int32)
+        lengths = self._lengths[self._base_slots : self.slots]
+        return join_columns(base, build_columns(ids, lengths, self._base_slots, len(self._terms), self._positions))
+
+    def _start_from(self, base: Postings) -> None:
+        """Make this the base, with all texts in it."""
         self._ids = array("i")
         self._recent = {}
         self._folded = self._folded_ids = 0
         self._base_slots = self.slots
-        self._use_base(Postings.of(base) if base is not None else self._base)
-        return mapping
+        self._use_base(base)
 
     def names(self) -> list[str]:
         """Every term that a text has or, until the next merge, had, in the order of the columns."""
@@ -306,6 +311,9 @@ class KeywordIndex:
         first = self._base_slots + self._folded
         if first == self.slots:
             return
+        if len(self._ids) - self._folded_ids > FOLD_TOKENS:
+            self._start_from(Postings.of(self._with_recent()))
+            return
         recent, ids, at = self._recent, self._ids, self._folded_ids
         for slot, length in enumerate(self._lengths[first : self.slots].tolist(), first):
             for position in range(length):
@@ -328,10 +336,10 @@ class KeywordIndex:
 
     def _column(self, term: str) -> tuple[Ints, Ints, Ints]:
         number = self._terms.get(term)
-        base = self._base
         if number is None:
             return _NONE, _NONE, _NONE
         slots, tf = self._of(number)
+        base = self._base
         positions: Ints = _NONE
         if number < base.terms and self._positions:
             positions = base.positions[base.starts[number] : base.starts[number + 1]]

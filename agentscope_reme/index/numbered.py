@@ -43,13 +43,17 @@ class Glossary:
             self._numbers, self._vocabulary = np.zeros(0, np.int32), (vocabulary, vocabulary.renumberings)
         self._numbers = grown(self._numbers, int(ids.max(initial=-1)) + 1, -1)
         found = self._numbers[ids]
-        unknown, _ = in_order_of_use(ids[found < 0])
+        unknown = _in_order(ids[found < 0])
         if len(unknown):
             self._numbers[unknown] = vocabulary.numbers(self._terms(unknown.tolist()))
             found = self._numbers[ids]
         return found
 
     def _terms(self, numbers: list[int]) -> list[str]:
+        if numbers[-1] - numbers[0] == len(numbers) - 1 and numbers[0] in self._begins[-1:]:
+            terms = self._pieces[-1].decode("utf-8", "surrogatepass").split("\n")
+            if len(terms) == len(numbers):
+                return terms  # all that are new, as nearly always
         ascending, out = sorted(numbers), dict[int, str]()
         while len(out) < len(ascending):
             at = bisect_right(self._begins, ascending[len(out)]) - 1
@@ -105,6 +109,16 @@ def numbered(texts: Iterable[Sequence[str]], terms: Terms | None = None) -> Numb
     if terms is None:
         glossary.add(*numbers.news())
     return Numbered(glossary, np.frombuffer(ids, np.int32), np.frombuffer(lengths, np.int32))
+
+
+def _in_order(numbers: Ints) -> Ints:
+    """The different values in the order in which they first occur."""
+    if not len(numbers):
+        return numbers
+    highest = np.maximum.accumulate(numbers)
+    first = highest[np.append(True, highest[1:] != highest[:-1])]
+    # Where each value has come after all smaller ones, that is it; it is not where terms were met before and lost.
+    return first if len(first) == highest[-1] - numbers.min() + 1 else in_order_of_use(numbers)[0]
 
 
 def in_order_of_use(numbers: Ints) -> tuple[Ints, Ints]:

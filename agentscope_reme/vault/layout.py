@@ -71,7 +71,7 @@ _CONFLICT = re.compile(
     r"|_(?-i:BACKUP|BASE|LOCAL|REMOTE)_\d+\.[^.]+$|-(?-i:DESKTOP|LAPTOP)-(?=[A-Z]*\d)[A-Z0-9]{7,8}(?:-\d+)?\.[^.]+$",
     re.IGNORECASE,
 )
-_CONFLICT_HINTS = ("onflict", "突", "TOP-", "BACKUP_", "BASE_", "LOCAL_", "REMOTE_", "ONFLICT")
+_CONFLICT_HINT = re.compile("onflict|突|TOP-|BACKUP_|BASE_|LOCAL_|REMOTE_|ONFLICT")
 _WINDOWS_DEVICE = re.compile(r"(?i:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)")
 # Some disks take names that differ in these characters alone for one (the HFS+ of older Macs).
 _IGNORABLE = re.compile("[\u200b-\u200f\u2060-\u206f\ufeff]")
@@ -165,7 +165,7 @@ def is_ignored(path: str, extra_globs: Iterable[str] = ()) -> bool:
     for part in parts if path.isascii() else _IGNORABLE.sub("", path).split("/"):
         if part.startswith(".") or part in _TOOL_FOLDERS or _LEFTOVER.match(part) or is_conflict_copy(part):
             return True
-    return any(
+    return bool(extra_globs) and any(
         fnmatchcase(path, pattern) or any(fnmatchcase(part, pattern.rstrip("/")) for part in parts)
         for pattern in extra_globs
     )
@@ -173,7 +173,7 @@ def is_ignored(path: str, extra_globs: Iterable[str] = ()) -> bool:
 
 def is_conflict_copy(name: str) -> bool:
     """Whether a file name is one that sync programs give to the version of a file that lost."""
-    if not any(hint in name for hint in _CONFLICT_HINTS):
+    if _CONFLICT_HINT.search(name) is None:
         return False
     return ".sync-conflict-" in name or _CONFLICT.search(name) is not None
 
@@ -213,8 +213,10 @@ def iter_files(
     except OSError:
         return
 
+    skipped = frozenset(skip)
+
     def is_wanted(name: str, path: str) -> bool:
-        if path in skip or not is_nameable(path):
+        if path in skipped or not is_nameable(path):
             return False
         return hidden or not (is_ignored(name) or (extra_globs and is_ignored(path, extra_globs)))
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentscope_reme.index import keyword_columns
+from agentscope_reme.index import keyword, keyword_columns
 from agentscope_reme.index.keyword import KeywordIndex, top
 from agentscope_reme.index.keyword_columns import RawBM25
 
@@ -180,3 +180,21 @@ def test_postings_are_joined_alike_in_one_piece_and_in_many(sequence, query):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(keyword_columns, "BLOCK", 2)
         assert postings() == whole
+
+
+@given(changes, st.lists(st.sampled_from(WORDS), min_size=1, max_size=3), st.booleans())
+def test_texts_are_found_alike_looked_up_one_by_one_and_put_into_the_base_when_asked(sequence, query, before):
+    def asked(most: int) -> list[object]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(keyword, "FOLD_TOKENS", most)
+            model = Model()
+            out: list[object] = []
+            for kind, value in sequence:
+                model.apply(kind, value)
+                if before:
+                    out.append(model.index.scores(query).tolist())
+            index = model.index
+            out += [part.tolist() for term in query for part in (*index.occurrences(term), *index.postings(term))]
+            return [*out, index.scores(query).tolist(), index.postings_with("w")[0].tolist(), index.slots, index.count]
+
+    assert asked(0) == asked(1_000) == asked(5)
