@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..memory.blocks import text_of
 from ..memory.headroom import head_room, room_of_step
 from ..memory.in_memory import ReMeInMemoryMemory
 from ..memory.kept_results import keep_shown
@@ -81,7 +82,7 @@ async def _keep(reme: "ReMe", agent: Any) -> None:
     current_tools.set(tools)
     head_room.set(None)
     system_prompt = str(getattr(agent, "sys_prompt", None) or "")
-    schemas = _schemas(toolkit)
+    coming = {"system_prompt": system_prompt, "schemas": _schemas(toolkit), "hint": await _hint(agent)}
     if isinstance(memory, ReMeInMemoryMemory):
         if not reme.shares_vault(memory):
             reme.warn_once(agent, OTHER_VAULT)
@@ -89,13 +90,13 @@ async def _keep(reme: "ReMe", agent: Any) -> None:
         current_window.set(memory.max_input_length)
         reme.adopt(memory)
         memory.name_tools(tools)
-        outcome = await reme.compaction.keep_within_window(memory, system_prompt=system_prompt, schemas=schemas)
+        outcome = await reme.compaction.keep_within_window(memory, **coming)
         head_room.set(room_of_step(agent, memory))
         await keep_shown(memory, reme.config.retention_days)
         await announce(agent, outcome, reme.config, memory)
         return
     current_window.set(reme.config.max_input_length)
-    outcome = await compact_foreign(reme, agent, memory, system_prompt=system_prompt, schemas=schemas)
+    outcome = await compact_foreign(reme, agent, memory, **coming)
     head_room.set(room_of_step(agent, reme.stand_in(memory)))
     await keep_shown(reme.stand_in(memory), reme.config.retention_days)
     await announce(agent, outcome, reme.config, reme.stand_in(memory))
@@ -105,6 +106,18 @@ def _schemas(toolkit: Any) -> str:
     get: Callable[[], Any] | None = getattr(toolkit, "get_json_schemas", None)
     found = get() if get is not None else None
     return json.dumps(found, ensure_ascii=False, default=str) if found else ""
+
+
+async def _hint(agent: Any) -> str:
+    """Return what the agent's plan notebook will add to the messages of this step, after its hooks."""
+    notebook = getattr(agent, "plan_notebook", None)
+    if notebook is None:
+        return ""
+    try:
+        return text_of(hint) if (hint := await notebook.get_current_hint()) is not None else ""
+    except Exception as error:  # the agent will say so itself, if it still does when it asks
+        logger.info("The hint of a plan notebook could not be counted (%s).", error)
+        return ""
 
 
 def builtin_compression(agent: Any) -> str | None:

@@ -31,10 +31,8 @@ class StandIn(ReMeInMemoryMemory):
     changes_in_place = False
 
 
-async def compact_foreign(
-    reme: "ReMe", agent: Any, memory: Any, *, system_prompt: str, schemas: str
-) -> CompactionOutcome:
-    """Fold old messages of any ``MemoryBase`` when the threshold is passed."""
+async def compact_foreign(reme: "ReMe", agent: Any, memory: Any, **coming: str) -> CompactionOutcome:
+    """Fold old messages of any ``MemoryBase`` when the threshold is passed; ``coming`` is counted with them."""
     config = getattr(agent, "compression_config", None)
     leaves_out = config is not None and getattr(config, "enable", False)
     fate = "marked and hidden" if leaves_out else "deleted from it once they are in the journal"
@@ -46,7 +44,7 @@ async def compact_foreign(
     stand_in.content = [(message, ["hint"] if message.id in hints else []) for message in messages]
     if summary != stand_in.written_summary:
         await stand_in.update_compressed_summary(summary)
-    outcome = await reme.compaction.keep_within_window(stand_in, system_prompt=system_prompt, schemas=schemas)
+    outcome = await reme.compaction.keep_within_window(stand_in, **coming)
     if not isinstance(outcome, Compacted):
         return outcome
     kept = {message.id for message, _ in stand_in.content}

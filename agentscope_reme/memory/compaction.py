@@ -21,6 +21,7 @@ from .plan import MESSAGE_FRAME, Plan, plan
 from .reporting import Left, Reporter
 from .shrinking import shrink
 from .state import SummaryNote
+from .tokens import MESSAGE_OVERHEAD
 from .tool_result import ToolResultCompactor
 from .transcript import tells
 from .upkeep import adopt_foreign_marks, age_results
@@ -82,7 +83,7 @@ class Compaction:
         return self
 
     async def keep_within_window(
-        self, memory: "ReMeInMemoryMemory", *, system_prompt: str = "", schemas: str = ""
+        self, memory: "ReMeInMemoryMemory", *, system_prompt: str = "", schemas: str = "", hint: str = ""
     ) -> CompactionOutcome:
         """Do what one reasoning step needs: age tool results, and compact when the threshold is passed.
 
@@ -90,12 +91,14 @@ class Compaction:
             memory: The agent's memory.
             system_prompt: What will be sent as the system prompt.
             schemas: The tool schemas, as JSON.
+            hint: What the agent adds to the messages for this request only, after this.
         """
         async with memory.lock:
             memory.breaker.next_step()
             memory.begin_step()
             fixed = await memory.budget.fixed(system_prompt) + await memory.budget.fixed(schemas)
             fixed += MESSAGE_FRAME if system_prompt else 0
+            fixed += await memory.budget.fixed(hint) + MESSAGE_OVERHEAD if hint else 0
             memory.fixed_tokens = fixed
             sizes = plan(memory, fixed)
             if fixed > sizes.window:

@@ -253,6 +253,30 @@ async def test_a_plan_notebook_adds_its_hint_every_step(vault_dir):
     assert len(await everything_of(reme, agent.memory)) == 40
 
 
+async def test_the_hint_of_a_plan_notebook_fits_the_window_as_well(vault_dir):
+    """AgentScope adds it after the hook; here the threshold leaves no room by itself."""
+    reme = reme_over(vault_dir, 12_000, with_checkpoints(), compact_ratio=0.99)
+    notebook = PlanNotebook(plan_to_hint=lambda plan: "<system-hint>" + "Mind the plan. " * 400 + "</system-hint>")
+    model = ScriptedModel(default="Going on. " * 10)
+    agent = agent_of(reme, model, plan_notebook=notebook)
+    for i in range(60):
+        await agent(user(f"turn {i} " * 30))
+    assert_requests_are_fine(model, 12_000)
+    assert "Mind the plan." in model.last.text
+    assert agent.memory.get_compressed_summary()
+
+
+async def test_a_plan_notebook_that_fails_is_not_the_hooks_fault(vault_dir):
+    def broken(plan):
+        raise KeyError("no hint")
+
+    reme = reme_over(vault_dir, 9_000)
+    agent = agent_of(reme, ScriptedModel(default="Fine."), plan_notebook=PlanNotebook(plan_to_hint=broken))
+    with pytest.raises(KeyError, match="no hint"):
+        await agent(user("go"))
+    assert (await agent.memory.estimate_tokens()).fixed_tokens > 0, "the hook has done its work"
+
+
 async def test_the_summary_at_the_end_of_all_iterations_is_accepted(vault_dir):
     reme = reme_over(vault_dir, WINDOW, with_checkpoints())
     model = ScriptedModel([call("look", q=f"{i} " * 30) for i in range(6)], default="I give up.")
