@@ -98,6 +98,12 @@ class ReMeConfig(BaseModel):
     # Pipelines
     pipeline_timeout: float = Field(120.0, gt=0, description="Seconds in which the model has to give one plan.")
     dream_at: str | None = Field(None, description="Time of the nightly dream, HH:MM; None: no dream.")
+    dream_proposals: int = Field(
+        0,
+        ge=0,
+        le=50,
+        description="Lines that a dream may propose in MEMORY.md, between markers; 0: it leaves it alone.",
+    )
 
     # Life
     close_timeout: float = Field(10.0, ge=0, description="Seconds that close() waits for background work.")

@@ -259,6 +259,7 @@ class Knowledge:
             topic_diversity_days=topic_diversity_days,
             hint=hint,
             language=self.config.language,
+            proposals=self.config.dream_proposals,
         )
         return response
 

@@ -22,6 +22,7 @@ from .agent import PlanError
 from .dream_claims import overlap
 from .dream_decisions import Candidate, Decision, Step, known_already, settle
 from .dream_instructions import LEFT_OUT, instructs
+from .dream_proposals import write_proposals
 from .dream_reading import read_notes
 from .dream_report import DreamReport, full_log
 from .dream_sources import MAX_PIECES, Scan, scan
@@ -73,6 +74,7 @@ async def auto_dream(
     topic_diversity_days: int = 7,
     hint: str = "",
     language: Language = "auto",
+    proposals: int = 0,
     lock_wait: float = LOCK_SECONDS,
 ) -> Response:
     """Integrate what daily notes hold into the long-term notes of ``digest/``, and write down topics.
@@ -90,6 +92,7 @@ async def auto_dream(
         topic_diversity_days: Topics of that many days before are not repeated.
         hint: What to look for, in the caller's words.
         language: Of prompts and notes; ``auto`` is that of the notes read.
+        proposals: Most lines that stand as proposals in MEMORY.md; 0 leaves it alone.
         lock_wait: Seconds to wait for another run in this vault.
 
     ``success`` is False when something failed; what could be done was done, and the rest is tried by the next run.
@@ -107,6 +110,7 @@ async def auto_dream(
     if not vault.root.is_dir():
         return report.response(logged=False)
     run = _Run(vault, index, planner, report, language, hint)
+    run.proposals = max(0, proposals)
     wanted = max(0, topic_count), max(0, topic_diversity_days)
     try:
         async with run_lock(vault.storage, NAME, wait=lock_wait):
@@ -136,6 +140,7 @@ class _Run:
     ) -> None:
         self.vault, self.index, self.planner, self.report = vault, index, planner, report
         self.language, self.hint = language, hint
+        self.proposals = 0
         self.texts: dict[str, str] = {}  # digest notes as they will be, by path
 
     async def without_model(self, topic_count: int, diversity: int) -> Response:
@@ -177,7 +182,7 @@ class _Run:
         known = dict(state.notes)
         found = await asyncio.to_thread(scan, self.vault, report.date, report.scan_days, known, all_days=all_days)
         self._tell_scan(found)
-        plan = Plan(report.run_id, report.date, topic_count=topic_count)
+        plan = Plan(report.run_id, report.date, topic_count=topic_count, proposals=self.proposals)
         waiting = await asyncio.to_thread(self._still_waiting, state.waiting)
         reading = await read_notes(
             planner,
@@ -228,6 +233,7 @@ class _Run:
         errors = [f"{path}: {reason}" for path, reason in written.failed]
         try:
             write_interests(vault, plan.day, plan.topics, plan.topic_count, plan.run_id)
+            write_proposals(vault, plan.steps, plan.proposals, plan.run_id)
         except ReMeError as error:
             errors.append(str(error))
         entries = [entry for entry in vault.log.entries() if entry.group == plan.run_id]

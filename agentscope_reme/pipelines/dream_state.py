@@ -32,6 +32,7 @@ class Plan:
     steps: list[Step] = field(default_factory=list)
     topics: list[Topic] = field(default_factory=list)
     topic_count: int = 0
+    proposals: int = 0
     notes: dict[str, str] = field(default_factory=dict)
     partial: dict[str, tuple[str, int]] = field(default_factory=dict)
     waiting: list[Unit] = field(default_factory=list)
@@ -46,6 +47,7 @@ class Plan:
             "steps": [step.plain() for step in self.steps],
             "topics": [plain_topic(topic) for topic in self.topics],
             "topic_count": self.topic_count,
+            "proposals": self.proposals,
             "notes": self.notes,
             "partial": self.partial,
             "waiting": [unit.plain() for unit in self.waiting],
@@ -110,6 +112,7 @@ def read_state(vault: "Vault") -> DreamState:
                 steps=[step for step in steps if step is not None],
                 topics=[topic for topic in topics if topic is not None],
                 topic_count=int(told.get("topic_count") or 0),
+                proposals=int(told.get("proposals") or 0),
                 notes=_versions(told.get("notes")),
                 partial=_partial(told.get("partial")),
                 waiting=_units(told.get("waiting")),
