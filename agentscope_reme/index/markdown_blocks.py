@@ -11,19 +11,16 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
-BlockKind = Literal["heading", "paragraph", "item", "code", "table", "html", "rule"]
+from .plain_blocks import LONGEST_ROW, OPENERS, BlockKind, Start, read_plain
 
-_LONGEST_LINE = 2_000
 _DEEPEST_INDENT = 64
 _MARKER = r"(?:[-*+>]|\d{1,9}[.)])"
 _DEEP = re.compile(rf"((?:[ \t]*{_MARKER}(?=[ \t>]|$)){{16}})[ \t]*{_MARKER}(?=[ \t>]|$)")
 _RULE = re.compile(r"[ \t]{0,3}([-*_])(?:[ \t]*\1)*[ \t]*")
 _ITEM = re.compile(rf"[ \t>]*{_MARKER}(?=[ \t\r]|$)")
 _EMPTY_ITEM = re.compile(r"[ \t>]*([-*+]|\d{1,9}[.)])[ \t]*")
-# What a row must begin with to open a block, or to underline a heading, where a paragraph could go on.
-_OPENERS = frozenset(" \t#>`~<-*+=_0123456789")
 _WIDE_GAP = re.compile(r"(?<=\S)\s{8,}(?=\S)")
 
 # mistletoe keeps the state of a parse in class attributes and its list of blocks in a module.
@@ -44,21 +41,29 @@ class Block:
     top: bool = True
 
 
-_Start = tuple[int, BlockKind, int, bool]
-
-
 def read_blocks(rows: list[str]) -> list[Block]:
     """The leaf blocks of Markdown rows, in order; together they cover every row that is not blank."""
-    lines, previous = [], ""
-    for row in rows:
-        lines.append(_tame(row, previous))
-        previous = row
     try:
-        found = _parse(lines)
+        found = _starts_of(rows)
     except RecursionError:
         found = [(index, "paragraph", 0, False) for index, row in enumerate(rows) if row.strip()]
     ends = [*(start[0] for start in found), len(rows)][1:]
     return [Block(kind, begin, end, level, top) for (begin, kind, level, top), end in zip(found, ends, strict=False)]
+
+
+def _starts_of(rows: list[str]) -> list[Start]:
+    """Where each leaf block begins, in order; the parser is asked for what is not plain."""
+    starts: list[Start] = []
+    plain = [row.rstrip("\r") for row in rows]
+    parser: _Parser | None = None
+    at, doubt = read_plain(plain, 0, starts)
+    while at < len(rows):
+        parser = parser or _Parser(rows)
+        at = parser.read(at, doubt, starts)
+        at, doubt = read_plain(plain, at, starts)
+    if parser is None:
+        return starts
+    return sorted({start[0]: start for start in reversed(starts)}.values())
 
 
 def _tame(row: str, previous: str) -> str:
@@ -66,8 +71,8 @@ def _tame(row: str, previous: str) -> str:
     row = row.rstrip("\r")
     if not row or row.isspace():
         return "\n"
-    if len(row) > _LONGEST_LINE:
-        row = row[:_LONGEST_LINE] + (" |" if "|" in row[_LONGEST_LINE:] else "")
+    if len(row) > LONGEST_ROW:
+        row = row[:LONGEST_ROW] + (" |" if "|" in row[LONGEST_ROW:] else "")
     if len(row) > _DEEPEST_INDENT:
         bare = row.lstrip(" \t")
         if len(row) - len(bare) > _DEEPEST_INDENT:
@@ -89,22 +94,43 @@ def _opens_item(previous: str) -> bool:
     return not previous.strip() or _ITEM.match(previous) is not None
 
 
-def _parse(lines: list[str]) -> list[_Start]:
-    from mistletoe import block_token, block_tokenizer
+class _Parser:
+    """mistletoe's block parser on the rows of one note."""
 
-    types = _block_types()
-    with _lock:
-        before = block_token._token_types
-        block_token._token_types = types
-        try:
-            found = list(_starts(block_tokenizer.tokenize_block(lines, types, start_line=0), top=True))
-        finally:
-            block_token._token_types = before
-            block_token.Paragraph.parse_setext = True
-    return sorted({start[0]: start for start in reversed(found)}.values())
+    def __init__(self, rows: list[str]) -> None:
+        from mistletoe.block_tokenizer import FileWrapper
+
+        lines, previous = [], ""
+        for row in rows:
+            lines.append(_tame(row, previous))
+            previous = row
+        self._lines = FileWrapper(lines, start_line=0)
+
+    def read(self, begin: int, last: int, starts: list[Start]) -> int:
+        """Add the blocks at the top from row ``begin`` to the one that holds row ``last``; the row after them."""
+        from mistletoe import block_token
+
+        lines, types = self._lines, _block_types()
+        with _lock:
+            before = block_token._token_types
+            block_token._token_types = types
+            try:
+                lines.set_pos(begin - 1)
+                while lines.get_pos() < last and (line := lines.peek()) is not None:
+                    row = lines.get_pos() + 1
+                    for kind in types:
+                        if kind.start(line) and (result := kind.read(lines)) is not None:
+                            starts.extend(_starts([(kind, result, row)], top=True))
+                            break
+                    else:
+                        next(lines)
+                return int(lines.get_pos()) + 1
+            finally:
+                block_token._token_types = before
+                block_token.Paragraph.parse_setext = True
 
 
-def _starts(buffer: Any, top: bool) -> Iterator[_Start]:
+def _starts(buffer: Any, top: bool) -> Iterator[Start]:
     """Where each leaf block begins; quotes and lists are taken apart."""
     for token, result, row in buffer:
         name = token.__name__
@@ -172,7 +198,7 @@ def _block_types() -> list[Any]:
             line = lines.peek()
             while line is not None and line != "\n":
                 # Most rows begin with a letter and open no block; a table's delimiter row stands below its first.
-                if line[0] in _OPENERS or "|" in line:
+                if line[0] in OPENERS or "|" in line:
                     if any(kind.check_interrupts_paragraph(lines) for kind in interrupting):
                         break
                     if cls.parse_setext and cls.is_setext_heading(line):
@@ -205,7 +231,7 @@ def _block_types() -> list[Any]:
 
         @staticmethod
         def start(line: str) -> bool:
-            return line[0] not in _OPENERS and line != "\n" and "|" not in line
+            return line[0] not in OPENERS and line != "\n" and "|" not in line
 
     # Asked whether they may interrupt a paragraph.
     interrupting = [block_token.HtmlBlock, Heading, block_token.Quote, CodeFence, List, block_token.Table]
