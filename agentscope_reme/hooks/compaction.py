@@ -82,7 +82,7 @@ async def _keep(reme: "ReMe", agent: Any) -> None:
     current_tools.set(tools)
     head_room.set(None)
     system_prompt = str(getattr(agent, "sys_prompt", None) or "")
-    coming = {"system_prompt": system_prompt, "schemas": _schemas(toolkit), "hint": await _hint(agent)}
+    coming = {"system_prompt": system_prompt, "schemas": _schemas(toolkit), "beside": await _beside(agent)}
     if isinstance(memory, ReMeInMemoryMemory):
         if not reme.shares_vault(memory):
             reme.warn_once(agent, OTHER_VAULT)
@@ -108,16 +108,19 @@ def _schemas(toolkit: Any) -> str:
     return json.dumps(found, ensure_ascii=False, default=str) if found else ""
 
 
-async def _hint(agent: Any) -> str:
-    """Return what the agent's plan notebook will add to the messages of this step, after its hooks."""
+async def _beside(agent: Any) -> str:
+    """Return what stands beside the messages of this step: the hint of the agent's plan notebook, which it adds after
+    its hooks, and what a formatter for several speakers puts before a conversation.
+    """
+    heading = getattr(getattr(agent, "formatter", None), "conversation_history_prompt", "")
+    parts = [f"{heading}<history></history>"] if heading and isinstance(heading, str) else []
     notebook = getattr(agent, "plan_notebook", None)
-    if notebook is None:
-        return ""
     try:
-        return text_of(hint) if (hint := await notebook.get_current_hint()) is not None else ""
+        if notebook is not None and (hint := await notebook.get_current_hint()) is not None:
+            parts.append(text_of(hint))
     except Exception as error:  # the agent will say so itself, if it still does when it asks
         logger.info("The hint of a plan notebook could not be counted (%s).", error)
-        return ""
+    return "\n".join(parts)
 
 
 def builtin_compression(agent: Any) -> str | None:

@@ -83,7 +83,7 @@ class Compaction:
         return self
 
     async def keep_within_window(
-        self, memory: "ReMeInMemoryMemory", *, system_prompt: str = "", schemas: str = "", hint: str = ""
+        self, memory: "ReMeInMemoryMemory", *, system_prompt: str = "", schemas: str = "", beside: str = ""
     ) -> CompactionOutcome:
         """Do what one reasoning step needs: age tool results, and compact when the threshold is passed.
 
@@ -91,14 +91,14 @@ class Compaction:
             memory: The agent's memory.
             system_prompt: What will be sent as the system prompt.
             schemas: The tool schemas, as JSON.
-            hint: What the agent adds to the messages for this request only, after this.
+            beside: What agent and formatter add to the messages for this request only, after this.
         """
         async with memory.lock:
             memory.breaker.next_step()
             memory.begin_step()
             fixed = await memory.budget.fixed(system_prompt) + await memory.budget.fixed(schemas)
             fixed += MESSAGE_FRAME if system_prompt else 0
-            fixed += await memory.budget.fixed(hint) + MESSAGE_OVERHEAD if hint else 0
+            fixed += await memory.budget.fixed(beside) + MESSAGE_OVERHEAD if beside else 0
             memory.fixed_tokens = fixed
             sizes = plan(memory, fixed)
             if fixed > sizes.window:

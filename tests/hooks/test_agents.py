@@ -266,6 +266,18 @@ async def test_the_hint_of_a_plan_notebook_fits_the_window_as_well(vault_dir):
     assert agent.memory.get_compressed_summary()
 
 
+async def test_what_a_formatter_for_several_speakers_adds_fits_the_window_as_well(vault_dir):
+    reme = reme_over(vault_dir, 6_000, with_checkpoints(), compact_ratio=0.99)
+    formatter = OpenAIMultiAgentFormatter(conversation_history_prompt="# Who said what\n" + "Mind the names. " * 300)
+    model = ScriptedModel(default="Going on. " * 10)
+    agent = agent_of(reme, model, formatter=formatter)
+    for i in range(60):
+        await agent(user(f"turn {i} " * 30))
+    assert_requests_are_fine(model, 6_000)
+    assert "Mind the names." in model.last.text
+    assert agent.memory.get_compressed_summary()
+
+
 async def test_a_plan_notebook_that_fails_is_not_the_hooks_fault(vault_dir):
     def broken(plan):
         raise KeyError("no hint")
