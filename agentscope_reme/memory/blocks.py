@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..vault.jsonable import dumps
+
 if TYPE_CHECKING:
     from agentscope.message import Msg
 
@@ -40,18 +42,18 @@ def output_blocks(output: Any) -> list[dict[str, Any]]:
     if isinstance(output, str):
         return [{"type": "text", "text": output}] if output else []
     if isinstance(output, (list, tuple)):
-        return [block if isinstance(block, dict) else {"type": "text", "text": str(block)} for block in output]
-    return [{"type": "text", "text": str(output)}]
+        return [block if isinstance(block, dict) else {"type": "text", "text": shown(block)} for block in output]
+    return [{"type": "text", "text": shown(output)}]
 
 
 def text_of(message: "Msg | Mapping[str, Any]") -> str:
     """Return the text blocks of a message, joined by newlines."""
-    return "\n".join([str(block.get("text") or "") for block in blocks_of(message) if block.get("type") == "text"])
+    return "\n".join([shown(block.get("text") or "") for block in blocks_of(message) if block.get("type") == "text"])
 
 
 def output_text(output: Any) -> str:
     """Return the text of a tool result's output, joined by newlines."""
-    return "\n".join([str(part.get("text") or "") for part in output_blocks(output) if part.get("type") == "text"])
+    return "\n".join([shown(part.get("text") or "") for part in output_blocks(output) if part.get("type") == "text"])
 
 
 def calls_of(message: "Msg") -> Iterator[dict[str, Any]]:
@@ -72,7 +74,7 @@ def has_results(message: "Msg") -> bool:
 def has_content(message: "Msg") -> bool:
     """Say whether anything of the message would reach a model."""
     blocks = blocks_of(message)
-    return any(block.get("type") != "text" or not is_blank(str(block.get("text") or "")) for block in blocks)
+    return any(block.get("type") != "text" or not is_blank(shown(block.get("text") or "")) for block in blocks)
 
 
 def is_blank(text: str) -> bool:
@@ -98,5 +100,13 @@ def json_text(value: Any) -> str:
     """Return ``value`` as compact JSON, whatever it holds."""
     try:
         return _AS_JSON.encode(value)
-    except (TypeError, ValueError, RecursionError):
+    except Exception:  # it holds itself, keys of no JSON type, an object that has no text
+        return dumps(value)
+
+
+def shown(value: Any) -> str:
+    """Return ``str(value)``, or JSON where that raises."""
+    try:
         return str(value)
+    except Exception:
+        return json_text(value)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import tee
 from typing import TYPE_CHECKING
 
-from .blocks import blocks_of, is_said_by_user, output_text, results_of, text_of
+from .blocks import blocks_of, is_said_by_user, output_text, results_of, shown, text_of
 from .checkpoint import EXTRACTIVE, NONE, SECTIONS, identifiers, parse_sections, render_sections
 from .envelope import without_envelope
 from .pacing import Pace
@@ -238,11 +238,13 @@ def _progress(message: "Msg", sentences: Iterable[str], words: Mapping[str, str]
     for block in blocks_of(message):
         if block.get("type") == "tool_use":
             arguments = block.get("input")
-            shown = (
-                ", ".join(f"{key}={value}" for key, value in arguments.items()) if isinstance(arguments, dict) else ""
+            given = (
+                ", ".join(f"{key}={shown(value)}" for key, value in arguments.items())
+                if isinstance(arguments, dict)
+                else ""
             )
             # On one line: an argument may hold headings, and they are not ours.
-            yield f"- {words['done']}{block.get('name')}({shortened(_one_line(shown), 120)})"
+            yield f"- {words['done']}{block.get('name')}({shortened(_one_line(given), 120)})"
     for result in results_of(message):
         trouble = _trouble(output_text(result.get("output")))
         if trouble:

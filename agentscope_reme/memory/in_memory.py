@@ -163,12 +163,13 @@ class ReMeInMemoryMemory(InMemoryMemory):
         """Add copies of messages. Those already here, or folded away earlier, are not added again."""
         if memories is None:
             return
-        ledger = self.ledger
+        ledger, ids, added = self.ledger, set[str](), list[Msg]()
         for message in [memories] if isinstance(memories, Msg) else memories:
-            known = message.id in ledger.ids or message.id in self._tombstones
-            if known and not allow_duplicates:
-                continue
-            entry = (deepcopy(message), mark_list(marks))
+            known = message.id in ledger.ids or message.id in self._tombstones or message.id in ids
+            if allow_duplicates or not known:
+                ids.add(message.id)
+                added.append(message)
+        for entry in [(deepcopy(message), mark_list(marks)) for message in added]:  # all, or none when one cannot be
             if self.tool_results is not None:
                 self.tool_results.stamp(entry[0])
             self._content.append(entry)

@@ -10,7 +10,7 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .blocks import blocks_of, calls_of, is_said_by_user, output_blocks, results_of
+from .blocks import blocks_of, calls_of, is_said_by_user, output_blocks, results_of, shown
 from .pacing import Pace
 from .tokens import TokenBudget
 from .window import follow
@@ -208,5 +208,5 @@ def _block_weight(block: Mapping[str, Any]) -> int:
         return 1 + sum([_block_weight(part) for part in output_blocks(block.get("output"))])
     if kind == "tool_use":
         arguments = block.get("input")
-        return 1 + (sum([len(str(value)) for value in arguments.values()]) if isinstance(arguments, dict) else 0)
-    return 1 + len(str(block.get("text") or block.get("thinking") or ""))
+        return 1 + (sum([len(shown(value)) for value in arguments.values()]) if isinstance(arguments, dict) else 0)
+    return 1 + len(shown(block.get("text") or block.get("thinking") or ""))

@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .blocks import MEDIA, blocks_of, json_text, output_blocks
+from .blocks import MEDIA, blocks_of, json_text, output_blocks, shown
 from .calibration import Calibration
 from .counters import EstimateCounter, HuggingFaceCounter, QwenCounter, TextCounter, default_counter
 from .framework_counter import FrameworkCounter, started
@@ -234,10 +234,10 @@ def _collect(block: Mapping[str, Any], texts: list[str], media_tokens: int) -> i
     """Append the block's texts; return its fixed price."""
     kind = block.get("type")
     if kind == "text":
-        texts.append(str(block.get("text") or ""))
+        texts.append(shown(block.get("text") or ""))
         return 0
     if kind == "thinking":
-        texts.append(str(block.get("thinking") or ""))
+        texts.append(shown(block.get("thinking") or ""))
         return BLOCK_OVERHEAD
     if kind == "tool_use":
         # `raw_input` repeats `input`; it is not sent.

@@ -530,6 +530,30 @@ async def test_metadata_that_is_no_json_stops_neither_the_hook_nor_the_session(v
     )
 
 
+class Unspeakable:
+    def __str__(self):
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [10**5_000, Unspeakable(), {1: {(2, 3): {4}}}, [float("nan")], b"\xff"],
+    ids=["long", "no text", "keys", "nan", "bytes"],
+)
+async def test_arguments_that_have_no_text_stop_neither_the_hook_nor_the_journal(vault_dir, odd):
+    reme = reme_over(vault_dir, WINDOW)
+    agent = agent_of(reme, ScriptedModel(default="Fine."), look)
+    await agent.memory.add([m for i in range(30) for m in (calls(f"c{i}", n=odd, q="x " * 100), result(f"c{i}"))])
+    await reme.compaction.keep_within_window(agent.memory)
+    assert agent.memory.get_compressed_summary()
+    assert (await agent.memory.estimate_tokens()).estimated_tokens <= WINDOW
+    kept = {message.id for message, _ in agent.memory.content}
+    assert len(kept | {message.id for message in await agent.memory.left_messages()}) == 60
+    json.dumps(agent.memory.state_dict(), allow_nan=False)
+
+
 async def test_pairs_hold_while_results_arrive_in_any_order(vault_dir):
     reme = reme_over(vault_dir, WINDOW, with_checkpoints())
 

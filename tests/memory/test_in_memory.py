@@ -129,6 +129,15 @@ async def test_what_is_added_is_a_copy():
     assert memory.content[0][1] == ["mine"]
 
 
+async def test_of_messages_that_cannot_all_be_added_none_is():
+    memory = ReMeInMemoryMemory()
+    for bad in (None, "text"):
+        with pytest.raises(AttributeError):
+            await memory.add([user("one"), bad])
+    assert await memory.size() == 0
+    assert await memory.message_tokens() == 0
+
+
 async def test_the_same_message_is_in_it_once_also_within_one_call():
     memory = ReMeInMemoryMemory()
     message = user("a")
