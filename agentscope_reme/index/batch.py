@@ -46,6 +46,20 @@ class Batch:
     def __len__(self) -> int:
         return len(self.entries)
 
+    @property
+    def fits(self) -> bool:
+        """Whether the parts belong together."""
+        files, units, links = len(self.entries), int(self.units.sum()), int(self.links.sum())
+        rows = [len(column) for column in self.columns.values()]
+        texts = ((self.terms, units), (self.labels, files), (self.anchors, links))
+        return (
+            len(self.units) == len(self.links) == files
+            and rows == [units] * len(rows)
+            and len(self.targets) == links
+            and all(len(one.lengths) == count and int(one.lengths.sum()) == len(one.ids) for one, count in texts)
+            and int(self.columns["speaker"].max(initial=-1)) < len(self.speakers)
+        )
+
     def without(self, paths: frozenset[str]) -> "Batch":
         """The same batch, some files left out."""
         keep = np.array([entry.path not in paths for entry in self.entries], bool)
@@ -137,7 +151,7 @@ class Receiver:
         self._glossaries = [Glossary(), Glossary(), Glossary()]
 
     def unpacked(self, data: bytes) -> Batch:
-        """The next batch."""
+        """The next batch. Raises ValueError, TypeError or EOFError for what is none, as of another release."""
         entries, links, units, columns, speakers, counts, targets, news, texts = marshal.loads(data)
         for at, (first, terms) in enumerate(news):
             if first == 0:  # the sender starts over
@@ -147,17 +161,20 @@ class Receiver:
             Numbered(glossary, np.frombuffer(ids, np.int32), np.frombuffer(lengths, np.int32))
             for glossary, (ids, lengths) in zip(self._glossaries, texts, strict=True)
         )
-        return Batch(
+        batch = Batch(
             [_entry(fields, found) for fields, found in zip(entries, links, strict=True)],
             np.frombuffer(units, np.int64),
             terms,
-            {name: np.frombuffer(column, UNIT_FIELDS[name]) for name, column in columns.items()},
+            {name: np.frombuffer(columns[name], UNIT_FIELDS[name]) for name in (*PLAIN, "section", "speaker")},
             speakers,
             labels,
             np.frombuffer(counts, np.int64),
             targets,
             anchors,
         )
+        if not batch.fits:
+            raise ValueError("the parts of a batch do not belong together")
+        return batch
 
 
 def _entry(fields: list[Any], links: list[list[Any]]) -> FileEntry:

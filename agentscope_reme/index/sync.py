@@ -58,12 +58,14 @@ class Sync:
         seen = {path for path, _ in files}
         bulk = len(files) > len(self.store.corpus.files) + 500
         tidied, put = -1, frozenset[str]()
+        with self.store.lock:
+            some_gone = any(path not in seen for path in self.store.corpus.files)
         with self._reading_ahead(files) as ahead, self._gathering(counts):
             for path, status in files:
                 if stop():
                     return self._report(counts, started)
                 if ahead is not None and (intake := ahead.take(path)) is not None:
-                    put = self._put_read(intake, counts)
+                    put = self._put_read(intake, counts, some_gone)
                 if path not in put:
                     self._check(path, status, counts, every)
                 if tidied != self.store.corpus.revision:
@@ -182,7 +184,7 @@ class Sync:
             self._read(entry.path, one_by_one)
         gathered.counts.added += one_by_one.added
 
-    def _put_read(self, intake: Intake, counts: Counts) -> frozenset[str]:
+    def _put_read(self, intake: Intake, counts: Counts, some_gone: bool) -> frozenset[str]:
         """Put files that a helper has read into the corpus; their paths. The others must be looked at."""
         root = str(self._vault.root)
         stale = {
@@ -195,7 +197,7 @@ class Sync:
                 known, met = self.store.corpus.files, self._met or ()
                 for entry in intake.batch.entries:
                     path = entry.path
-                    if path in known or path in met or self._moved_from(entry.digest, path) is not None:
+                    if path in known or path in met or (some_gone and self._moved_from(entry.digest, path)):
                         stale.add(path)
                 batch = intake.batch.without(frozenset(stale))
                 self._put(batch)
@@ -253,7 +255,7 @@ class Sync:
             self._take(path, data, status, checked, counts)
         except Exception as error:  # one file must never keep the others from being found
             log.exception("%s could not be indexed", path)
-            self._fail(path, _not_indexed(error), counts)
+            self._fail(path, f"could not be indexed ({type(error).__name__}: {error})", counts)
         return path
 
     def _take(self, path: str, data: bytes, status: os.stat_result, checked: int, counts: Counts) -> None:
@@ -389,10 +391,6 @@ def _looks_same(known: KnownFile, status: os.stat_result) -> bool:
 def _times(status: os.stat_result) -> tuple[int, int]:
     """When a file's content and its status changed, by the clock of the disk it lies on."""
     return status.st_mtime_ns, status.st_ctime_ns
-
-
-def _not_indexed(error: Exception) -> str:
-    return f"could not be indexed ({type(error).__name__}: {error})"
 
 
 def _too_large(size: int) -> str:

@@ -1,5 +1,7 @@
 """Many files put at once make the index that they make one by one, also when another process has read them."""
 
+import marshal
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -126,6 +128,25 @@ def test_batches_of_a_reader_are_understood_whatever_became_of_those_before(hist
             piped.put_batch(found)
     assert told(one) == told(piped)
     assert stored(one) == stored(piped)
+
+
+@pytest.mark.parametrize("part", [2, 3, 4, 5, 6, 8])
+def test_what_another_release_packs_is_refused_before_anything_of_it_is_put(part):
+    unit = UnitEntry(("otter",), 1, 1, -1, -1, 0, 0, "Ann", 0)
+    entry = FileEntry("a.md", 1, 1, 1, 1, "d" * 64, labels=("river",), anchors=(Anchor("b", ("bank",)),))
+    parts = list(marshal.loads(Sender().packed([(entry, [unit])])))
+    assert Receiver().unpacked(marshal.dumps(tuple(parts))).fits
+    match parts[part]:
+        case bytes(column):
+            parts[part] = column * 2
+        case dict(columns):
+            parts[part] = columns | {"begin": columns["begin"] * 2}
+        case [(ids, lengths), *others]:
+            parts[part] = [(ids * 2, lengths), *others]
+        case _:
+            parts[part] = []
+    with pytest.raises(ValueError, match="belong together"):
+        Receiver().unpacked(marshal.dumps(tuple(parts)))
 
 
 def test_a_term_is_looked_up_once_for_all_texts_of_a_batch(monkeypatch):

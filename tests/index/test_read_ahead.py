@@ -46,8 +46,8 @@ def taken_by(monkeypatch) -> list[str]:
     taken: list[str] = []
     real = Sync._put_read
 
-    def put(self, intake, counts):
-        paths = real(self, intake, counts)
+    def put(self, intake, *args):
+        paths = real(self, intake, *args)
         taken.extend(paths)
         return paths
 
@@ -69,6 +69,18 @@ def test_an_index_read_by_helpers_equals_one_read_alone(vault, monkeypatch):
     assert opened.store.graph.unresolved() == alone.store.graph.unresolved()
 
 
+def test_what_has_moved_is_not_taken_as_a_helper_read_it(vault, monkeypatch):
+    index = Index(Vault(vault), ReMeConfig(vault_dir=vault, index_processes=1))
+    sync = index._opened().sync
+    sync.scan()
+    (vault / "note-1.md").rename(vault / "session" / "note-1.md")
+    (vault / "new.md").write_text("A quokka.\n")
+    taken, passes = taken_by(monkeypatch), sync.passes
+    report = sync.scan()
+    assert (report.added, report.removed, taken, sync.passes - passes) == (2, 1, ["new.md"], 1)
+    index._opened().lock.release()
+
+
 def test_helpers_that_do_not_start_leave_the_work_to_this_process(vault, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     taken = taken_by(monkeypatch)
@@ -86,11 +98,11 @@ def test_a_helper_that_dies_leaves_its_files_to_this_process(vault, monkeypatch)
 def test_a_file_that_changed_after_a_helper_read_it_is_read_again(vault, monkeypatch):
     real = Sync._put_read
 
-    def put(self, intake, counts):
+    def put(self, intake, *args):
         if "note-1.md" in (entry.path for entry in intake.batch.entries):
             (vault / "note-1.md").write_text("A quokka.\n")
             (vault / "note-2.md").unlink()
-        return real(self, intake, counts)
+        return real(self, intake, *args)
 
     monkeypatch.setattr(Sync, "_put_read", put)
     taken = taken_by(monkeypatch)
@@ -106,7 +118,7 @@ def test_what_another_thread_has_looked_at_meanwhile_is_not_put_as_a_helper_read
     real = Sync._put_read
     seen: list[list[int]] = []
 
-    def put(self, intake, counts):
+    def put(self, intake, *args):
         met = [entry for entry in intake.batch.entries if entry.path in ("note-1.md", "note-2.md")]
         if met:
             (vault / "note-1.md").write_text("A quokka.\n")
@@ -115,7 +127,7 @@ def test_what_another_thread_has_looked_at_meanwhile_is_not_put_as_a_helper_read
             self.check(["note-1.md", "note-2.md"])
             (vault / "note-2.md").write_bytes(content)  # comes back by another name of the disk's
             monkeypatch.setattr(Sync, "_is_still", lambda *_: True)  # and its times tell nothing
-        paths = real(self, intake, counts)
+        paths = real(self, intake, *args)
         if met:
             corpus = self.store.corpus
             seen.append([corpus.files["note-1.md"].size, "note-2.md" in corpus.files])
