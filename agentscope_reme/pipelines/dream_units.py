@@ -73,7 +73,9 @@ class EvidenceClaim(Claim):
 class UnitClaim(Claim):
     """One thing worth keeping for months."""
 
-    name: str = Field(description="What a note about it would be called: its topic, in two to six words, no date.")
+    name: str = Field(
+        description="What a note about it would be called: its topic, in two to six words, no date, no bare name."
+    )
     category: str = Field(
         description="personal: about a person, what they like, are, have, decided. procedure: how something is done. "
         "wiki: anything else that is known."
@@ -256,9 +258,30 @@ def _checked(claim: UnitClaim, pieces: Sequence[Piece], language: str) -> tuple[
     name = one_line(claim.name, MAX_NAME)
     if slug(name) == "untitled" or _NO_NAME.fullmatch(name):
         name = one_line(statement, MAX_NAME)
+    elif _says_only_who(name, evidence):
+        name = one_line(_with_topic(name, statement), MAX_NAME)
     identity = "\0".join([normalised(statement), *sorted(f"{one.path}\0{normalised(one.text)}" for one in evidence)])
     key = "d" + hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:8]
     return Unit(key, name, category, statement, since, language, trust, evidence), ""
+
+
+def _says_only_who(name: str, evidence: Iterable[Evidence]) -> bool:
+    """Whether a name is that of a speaker and nothing more: every question that names them would lead to that note."""
+    words = set(normalised(name).removesuffix("'s").split())
+    return any(one.speaker and words <= set(normalised(one.speaker).split()) for one in evidence)
+
+
+def _with_topic(name: str, statement: str) -> str:
+    """A person's name with what a statement says of them."""
+    from .naming import title_of
+    from .statements import Statement
+
+    first = statement.split("\n")[0]
+    if not first.casefold().startswith(name.casefold()):
+        return f"{name}: {title_of([Statement(first, name)]) or first}"
+    rest = first[len(name) :]
+    topic = title_of([Statement(rest.lstrip(" :：,，"), name)]) or rest
+    return f"{first[: len(name)]}{' ' if rest.startswith(' ') else ': '}{topic}"
 
 
 def _evidence(claims: Iterable[EvidenceClaim], pieces: Sequence[Piece]) -> tuple[Evidence, ...]:

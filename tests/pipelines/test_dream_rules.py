@@ -120,6 +120,27 @@ async def test_a_name_that_names_nothing_gives_way_to_the_statement(vault_dir: P
     assert list(notes_below(vault_dir)) == ["digest/personal/the-kiln-is-hot.md"]
 
 
+@pytest.mark.parametrize(
+    ("name", "category", "path"),
+    [
+        ("Ann", "personal", "digest/personal/ann-fires-the-kiln-at-1240-degrees.md"),
+        ("ann", "procedure", "digest/procedure/ann-fires-the-kiln-at-1240-degrees.md"),
+        ("Ann's kiln", "personal", "digest/personal/ann-s-kiln.md"),
+        ("kiln", "wiki", "digest/wiki/kiln.md"),
+        ("Westerwald", "wiki", "digest/wiki/westerwald.md"),
+    ],
+)
+async def test_no_note_is_called_like_a_person_and_nothing_more(
+    vault_dir: Path, name: str, category: str, path: str
+) -> None:
+    """It would be what every question that names them leads to."""
+    vault = vault_at(vault_dir)
+    card = write_card(vault, TODAY, "card", "Ann: I fire the kiln of Westerwald at 1240 degrees.")
+    claim = unit(name, "Ann fires the kiln at 1240 degrees.", place(vault, card, "1240"), category=category)
+    await dream(vault, Script(lambda user: found([claim])))
+    assert list(notes_below(vault_dir)) == [path]
+
+
 async def test_a_line_that_was_miscounted_is_found_by_its_words(vault_dir: Path) -> None:
     vault = vault_at(vault_dir)
     path = write_card(vault, TODAY, "card", "Ann: I fire the kiln at 1240 degrees.")
