@@ -267,8 +267,10 @@ def _checked(claim: UnitClaim, pieces: Sequence[Piece], language: str) -> tuple[
 
 def _says_only_who(name: str, evidence: Iterable[Evidence]) -> bool:
     """Whether a name is that of a speaker and nothing more: every question that names them would lead to that note."""
-    words = set(normalised(name).removesuffix("'s").split())
-    return any(one.speaker and words <= set(normalised(one.speaker).split()) for one in evidence)
+    from ..index.english import STOP_WORDS
+
+    words = {word for word in normalised(name).removesuffix("'s").split() if word not in STOP_WORDS}
+    return bool(words) and any(words <= set(normalised(one.speaker).split()) for one in evidence)
 
 
 def _with_topic(name: str, statement: str) -> str:

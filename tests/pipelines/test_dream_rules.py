@@ -125,6 +125,7 @@ async def test_a_name_that_names_nothing_gives_way_to_the_statement(vault_dir: P
     [
         ("Ann", "personal", "digest/personal/ann-fires-the-kiln-at-1240-degrees.md"),
         ("ann", "procedure", "digest/procedure/ann-fires-the-kiln-at-1240-degrees.md"),
+        ("About Ann", "wiki", "digest/wiki/about-ann-ann-fires-the-kiln-at-1240-degrees.md"),
         ("Ann's kiln", "personal", "digest/personal/ann-s-kiln.md"),
         ("kiln", "wiki", "digest/wiki/kiln.md"),
         ("Westerwald", "wiki", "digest/wiki/westerwald.md"),
