@@ -15,26 +15,32 @@ from numpy.typing import NDArray
 from .keyword_columns import Columns, Ints
 
 _STEP = 65_536  # values looked at together: what is needed for a moment stays small
+_MOST_PLANES = 4
 
 
 class Narrow:
     """An array of whole numbers from 0 to 2^31 - 1 that is only read; slices and items have the type ``kind``.
 
-    ``width`` 1 to 4 is the bytes of each; 0 says that each is 1 unless it stands beside.
+    ``width`` 1 to 4 is the bytes of each; 0 says that each is 1 unless it stands beside. To two bytes a few higher bits
+    may be added, each kept for all values together (``planes``).
     """
 
     PARTS = (".data", ".at", ".larger", ".shape")
-    __slots__ = ("_at", "_data", "_kind", "_larger", "_places", "_values", "size", "width")
+    __slots__ = ("_at", "_data", "_kind", "_larger", "_places", "_planes", "_values", "planes", "size", "width")
 
-    def __init__(self, data: NDArray[np.uint8], width: int, size: int, at: Ints, larger: Ints, kind: Any) -> None:
-        """``data`` has the bytes of all values and one more; ``larger`` are those at ``at`` (ascending).
+    def __init__(
+        self, data: NDArray[np.uint8], width: int, planes: int, size: int, at: Ints, larger: Ints, kind: Any
+    ) -> None:
+        """``data`` has the bytes of all values, then ``planes`` rows of their higher bits, and one byte more.
 
-        Raises ValueError when the parts do not belong together.
+        ``larger`` are the values at ``at`` (ascending). Raises ValueError when the parts do not belong together.
         """
-        fits = len(data) == width * size + 1 and len(at) == len(larger) and width in range(5)
+        row = -(-size // 8)
+        fits = len(data) == width * size + planes * row + 1 and len(at) == len(larger) and width in range(5)
+        fits = fits and 0 <= planes <= (_MOST_PLANES if width == 2 else 0)
         if not fits or (len(at) and (int(at[0]) < 0 or int(at[-1]) >= size or bool((at[1:] <= at[:-1]).any()))):
             raise ValueError("the parts of a narrow array do not belong together")
-        self.size, self.width = size, width
+        self.size, self.width, self.planes = size, width, planes
         self._kind = np.dtype(kind)
         self._data = data
         self._places = array("i")
@@ -47,27 +53,36 @@ class Narrow:
         if width:
             kinds: list[Any] = [np.uint8, np.dtype("<u2"), np.dtype("<i4"), np.dtype("<i4")]
             self._values = np.ndarray((size,), kinds[width - 1], buffer=data, strides=(width,))
+        self._planes = [data[width * size + row * one : width * size + row * (one + 1)] for one in range(planes)]
 
     @classmethod
     def of(cls, values: Ints, kind: Any) -> "Narrow":
-        """An array of these values, in the width that takes the least memory."""
-        size = len(values)
+        """An array of these values, in the form that takes the least memory."""
+        size, most = len(values), 0
         sizes = np.zeros(5, np.int64)  # how many need at most that many bytes, or are 1
         for begin in range(0, size, _STEP):
             part = values[begin : begin + _STEP]
             sizes += [np.count_nonzero(part == 1), *(np.count_nonzero(part <= _most(width)) for width in range(1, 5))]
+            most = max(most, int(part.max()))
         costs = [width * size + 6 * (size - int(narrow)) for width, narrow in enumerate(sizes)]
-        width = costs.index(min(costs))
-        data = np.zeros(width * size + 1, np.uint8)
+        width, planes, row = costs.index(min(costs)), 0, -(-size // 8)
+        if 16 < most.bit_length() <= 16 + _MOST_PLANES and 2 * size + (most.bit_length() - 16) * row < min(costs):
+            width, planes = 2, most.bit_length() - 16
+        data = np.zeros(width * size + planes * row + 1, np.uint8)
         at, larger = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
         for begin in range(0, size, _STEP):
             part = values[begin : begin + _STEP]
-            over = np.flatnonzero(part != 1 if width == 0 else part > _most(width))
-            at.append((begin + over).astype(np.int32))
-            larger.append(part[over].astype(np.int32))
+            if not planes:
+                over = np.flatnonzero(part != 1 if width == 0 else part > _most(width))
+                at.append((begin + over).astype(np.int32))
+                larger.append(part[over].astype(np.int32))
             whole = np.ascontiguousarray(part, "<i4").view(np.uint8).reshape(len(part), 4)
             data[width * begin : width * (begin + len(part))] = whole[:, :width].reshape(-1)
-        return cls(data, width, size, np.concatenate(at), np.concatenate(larger), kind)
+            for plane in range(planes):
+                bits = np.packbits((part >> (16 + plane) & 1).astype(np.uint8))
+                first = 2 * size + plane * row + begin // 8
+                data[first : first + len(bits)] = bits
+        return cls(data, width, planes, size, np.concatenate(at), np.concatenate(larger), kind)
 
     def __len__(self) -> int:
         return self.size
@@ -88,6 +103,9 @@ class Narrow:
             out = (self._values[begin:end] & np.int32(0xFFFFFF)).astype(self._kind, copy=False)
         else:
             out = self._values[begin:end].astype(self._kind)
+            for number, plane in enumerate(self._planes, 16):
+                bits = np.unpackbits(plane[begin >> 3 : (end + 7) >> 3])[begin & 7 :][: len(out)]
+                out |= bits.astype(self._kind) << number
         first = bisect_left(self._places, begin)
         last = bisect_left(self._places, end, first)
         if first < last:
@@ -101,6 +119,8 @@ class Narrow:
             out = (self._values[at] & np.int32(0xFFFFFF)).astype(self._kind, copy=False)
         else:
             out = self._values[at].astype(self._kind)
+            for number, plane in enumerate(self._planes, 16):
+                out |= (plane[at >> 3] >> (7 - (at & 7)) & 1).astype(self._kind) << number
         if len(self._at) and len(at):
             found = np.searchsorted(self._at, np.asarray(at, np.int32))
             found[found == len(self._at)] = 0
@@ -118,17 +138,17 @@ class Narrow:
 
     def dump(self) -> dict[str, NDArray[Any]]:
         """Its parts by name, for a snapshot."""
-        sizes = np.array([self.width, self.size], np.int64)
+        sizes = np.array([self.width, self.planes, self.size], np.int64)
         return dict(zip(self.PARTS, (self._data, self._at, self._larger, sizes), strict=True))
 
     @classmethod
     def load(cls, parts: dict[str, NDArray[Any]], kind: Any) -> "Narrow":
         """The inverse of :meth:`dump`. Raises ValueError when the parts do not belong together."""
         data, at, larger, shape = (parts[name] for name in cls.PARTS)
-        width, size = shape.tolist()
+        width, planes, size = shape.tolist()
         if data.dtype != np.uint8:
             raise ValueError("a narrow array is made of bytes")
-        return cls(data, width, size, at, larger, kind)
+        return cls(data, width, planes, size, at, larger, kind)
 
 
 def _most(width: int) -> int:

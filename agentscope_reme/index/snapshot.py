@@ -29,7 +29,7 @@ FOLDER = f"{METADATA}/index"
 INDEX = f"{FOLDER}/index.jsonl.zst"
 LOCK = "writer.lock"
 FORMAT = "agentscope-reme index"
-VERSION = 5
+VERSION = 6
 _LEVEL = 3
 _PIECE = 262_144  # bytes
 

@@ -32,19 +32,21 @@ def test_every_slice_and_every_choice_of_places_reads_as_it_was_written(values, 
         ([1] * 990 + [7] * 10, 0),
         ([200] * 990 + [70_000] * 10, 1),
         ([60_000] * 1_000, 2),
-        ([100_000] * 1_000, 3),
+        ([100_000] * 1_000, 2 + 1 / 8),
+        ([1_000_000] * 1_000, 2 + 4 / 8),
+        ([2_000_000] * 1_000, 3),
         ([20_000_000] * 1_000, 4),
     ],
 )
 def test_the_width_is_what_most_need(values, width):
     narrow = Narrow.of(np.array(values), np.int32)
-    assert narrow.width == width
+    assert (narrow.width, narrow.planes) == (int(width), round(width % 1 * 8))
     assert narrow.nbytes <= width * len(values) + 1 + 10 * 8
     assert narrow.whole().tolist() == values
 
 
 def test_long_arrays_are_the_same_over_the_borders_of_what_is_looked_at_together():
-    values = (np.arange(200_003) * 7_919) % 66_000
+    values = (np.arange(200_003) * 7_919) % 66_000  # that some need 17 bits
     narrow = Narrow.of(values, np.int32)
     assert (narrow.whole() == values).all()
     assert (narrow[65_530:131_080] == values[65_530:131_080]).all()
@@ -59,7 +61,8 @@ def test_long_arrays_are_the_same_over_the_borders_of_what_is_looked_at_together
         {".at": np.array([9], np.int32)},
         {".at": np.array([-1], np.int32)},
         {".larger": np.array([700, 800], np.uint16)},
-        {".shape": np.array([7, 4])},
+        {".shape": np.array([7, 0, 4])},
+        {".shape": np.array([1, 1, 4])},
         {".shape": np.array([1])},
     ],
 )
@@ -68,3 +71,14 @@ def test_parts_that_do_not_belong_together_are_refused(wrong):
     assert Narrow.load(parts, np.int32).whole().tolist() == [2, 3, 4, 700]
     with pytest.raises(ValueError, match=r"narrow array|unpack"):
         Narrow.load(parts | wrong, np.int32)
+
+
+@given(st.lists(st.integers(0, 2**17 + 5), min_size=20, max_size=60), st.integers(0, 70), st.integers(0, 70))
+def test_higher_bits_are_read_with_the_others(values, begin, end):
+    plain = np.array([*values, *[70_000] * 400], np.int32)
+    narrow = Narrow.load(Narrow.of(plain, np.int32).dump(), np.int32)
+    assert narrow.planes in (1, 2)
+    assert narrow[begin:end].tolist() == plain[begin:end].tolist()
+    places = np.arange(len(plain))[::-3]
+    assert narrow[places].tolist() == plain[places].tolist()
+    assert narrow.whole().tolist() == plain.tolist()
