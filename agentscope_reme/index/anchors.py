@@ -165,6 +165,11 @@ class Anchors:
         """The number of a target's text, None where no link has it; good until ``numbering`` rises."""
         return self._targets.known(text)
 
+    def text(self, target: str) -> str:
+        """A target's text as it is kept here, or the one given."""
+        number = self._targets.known(target)
+        return target if number is None else self._targets.names[number]
+
     def doubt(self, targets: Iterable[int] | None = None) -> None:
         """Forget where some targets lead, by their numbers; by default all."""
         if targets is None:

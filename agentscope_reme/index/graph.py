@@ -1,6 +1,6 @@
 """Which note links to which: out- and in-links, links that lead nowhere, and walks of a bounded size."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Literal
@@ -56,6 +56,8 @@ class LinkGraph:
         # spelling of them shares.
         self._texts = Texts()
         self._sources = Pairs()
+        # Where the text of a target is kept already, if somewhere, so that it is kept once.
+        self.kept_text: Callable[[str], str] = lambda target: target
         self._alike = Pairs()
 
     def __len__(self) -> int:
@@ -211,7 +213,7 @@ class LinkGraph:
     def _text_number(self, target: str) -> int:
         number = self._texts.known(target)
         if number is None:
-            number = self._texts.of(target)
+            number = self._texts.of(self.kept_text(target))
             self._alike.add(hash_of(_key(target)), number)
         return number
 

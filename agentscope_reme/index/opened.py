@@ -5,6 +5,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ReMeError
+from .freed_memory import give_back
 
 if TYPE_CHECKING:
     from ..config import ReMeConfig, Weights
@@ -18,19 +19,6 @@ log = logging.getLogger(__name__)
 
 # Raise it with every change after which the same files may give another index.
 _CONTENT = 7
-
-
-def give_back_memory() -> None:
-    """Have the C library hand what was freed back to the system, after work that took much for a moment.
-
-    Where it has a call for that: glibc otherwise keeps it for the process, a tenth of what an opened index takes.
-    """
-    try:
-        import ctypes
-
-        ctypes.CDLL(None).malloc_trim(0)
-    except (ImportError, OSError, AttributeError, TypeError):
-        return  # another C library
 
 
 class Opened:
@@ -90,10 +78,11 @@ class Opened:
         if loaded.corpus is not None:
             opened.store.corpus = loaded.corpus
             opened.saved = loaded.corpus.revision
+            opened.store.graph.kept_text = loaded.corpus.anchors.text
             for entry in loaded.corpus.files.living():
                 title, _, _, aliases = entry.card
                 opened.store.graph.set_file(entry.path, entry.packed_links, (title, *aliases))
-            give_back_memory()
+            give_back()
         return opened
 
     def save(self, always: bool) -> bool:
@@ -118,4 +107,6 @@ class Opened:
                 log.warning("the index could not be stored: %s", error)
                 return False
             self.saved, self.stored = revision, True
+            del packed
+            give_back()
         return True
