@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -27,6 +27,7 @@ AHEAD = 3  # batches that may lie ready, for each helper
 LEAST_BYTES = 3_000_000
 MOST_HELPERS = 4
 _PATIENCE = 60.0  # seconds for one batch
+_PAUSE = 0.1  # seconds between two looks whether it is still wanted
 _RUN = "from agentscope_reme.index.read_ahead import serve; serve()"
 
 Identity = tuple[int, int, int, int]
@@ -71,8 +72,11 @@ class ReadAhead:
         for thread in self._threads:
             thread.start()
 
-    def take(self, path: str) -> Intake | None:
-        """What was read of the files of which this one is the first; None in all other cases."""
+    def take(self, path: str, stop: Callable[[], bool] = lambda: False) -> Intake | None:
+        """What was read of the files of which this one is the first; None in all other cases.
+
+        Waits for it, unless ``stop`` says that nobody wants it any more.
+        """
         number = self._begins.get(path)
         if number is None:
             return None
@@ -81,7 +85,9 @@ class ReadAhead:
                 self._ready.pop(passed, None)
             self._wanted = number
             self._changed.notify_all()
-            self._changed.wait_for(lambda: number in self._ready or not self._running, _PATIENCE)
+            end = time.monotonic() + _PATIENCE
+            while not (number in self._ready or not self._running or stop() or time.monotonic() > end):
+                self._changed.wait(_PAUSE)
             return self._ready.pop(number, None)
 
     def close(self) -> None:

@@ -64,7 +64,7 @@ class Sync:
             for path, status in files:
                 if stop():
                     return self._report(counts, started)
-                if ahead is not None and (intake := ahead.take(path)) is not None:
+                if ahead is not None and (intake := ahead.take(path, stop)) is not None:
                     put = self._put_read(intake, counts, some_gone)
                 if path not in put:
                     self._check(path, status, counts, every)

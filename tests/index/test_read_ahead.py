@@ -95,6 +95,20 @@ def test_a_helper_that_dies_leaves_its_files_to_this_process(vault, monkeypatch)
     assert (report.added, taken) == (132, [])
 
 
+def test_a_scan_that_is_stopped_waits_for_no_helper(vault, monkeypatch):
+    monkeypatch.setattr(read_ahead, "_RUN", "import sys, time; sys.stdin.buffer.read(20); time.sleep(600)")
+    asked: list[None] = []
+
+    def stop() -> bool:
+        asked.append(None)
+        return len(asked) > 3
+
+    index = Index(Vault(vault), ReMeConfig(vault_dir=vault, index_processes=1))
+    report = index._opened().sync.scan(stop=stop)
+    assert (report.added, index.status()["files"]) == (1, 1), "the file it was at is read here, and no other"
+    index._opened().lock.release()
+
+
 def test_a_file_that_changed_after_a_helper_read_it_is_read_again(vault, monkeypatch):
     real = Sync._put_read
 
