@@ -22,7 +22,7 @@ from agentscope_reme.memory.checkpoint import (
     without_thinking,
 )
 from agentscope_reme.memory.compactor import Checkpoint, Compactor
-from agentscope_reme.memory.envelope import envelope_text, language_of, user_language, without_envelope
+from agentscope_reme.memory.envelope import _HAN, envelope_text, language_of, user_language, without_envelope
 from agentscope_reme.memory.extractive import extractive_checkpoint, sentences_of
 from agentscope_reme.memory.transcript import pieces, rendered, shortened
 from agentscope_reme.models import Failed
@@ -435,6 +435,23 @@ def test_pieces_leave_nothing_out(texts, limit):
 )
 def test_the_language_is_that_of_the_majority(texts, language):
     assert language_of(texts) == language
+
+
+@pytest.mark.parametrize("count", [1, 40, 200])
+def test_the_language_of_pasted_books_is_told_by_a_bounded_part(monkeypatch, count):
+    """It is told in the event loop, at every compaction."""
+    looked = []
+
+    class Looking:
+        def findall(self, text):
+            looked.append(len(text))
+            return _HAN.findall(text)
+
+    monkeypatch.setattr("agentscope_reme.memory.envelope._HAN", Looking())
+    assert language_of(["The end of the world. " * 50_000] * count) == "en"
+    assert language_of(["世界的尽头。" * 50_000] * count + ["ok"]) == "zh"
+    assert len(looked) == 2 * count + 1
+    assert sum(looked) <= 2 * 110_000
 
 
 def test_the_language_of_tools_and_of_injected_text_does_not_count():
