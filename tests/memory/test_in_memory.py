@@ -330,3 +330,27 @@ def test_one_memory_is_used_in_one_event_loop_after_the_other(vault_dir):
 async def test_an_empty_memory_counts_as_one():
     assert ReMeInMemoryMemory()
     assert not hasattr(ReMeInMemoryMemory, "__len__")
+
+
+async def test_a_long_broken_history_that_changes_while_it_is_repaired_is_shown_as_it_is_then():
+    memory = ReMeInMemoryMemory()
+    await memory.add([message for i in range(400) for message in (user("go"), calls(f"a{i}"), said("interrupted"))])
+    await memory.message_tokens()
+    memory.begin_step()
+    for change in ("add", "delete", "in place"):
+        counting = asyncio.create_task(memory.message_tokens())
+        await asyncio.sleep(0)
+        if change == "add":
+            await memory.add([calls("late"), said("late")])
+        elif change == "delete":
+            await memory.delete([memory.content[0][0].id])
+        else:
+            memory.content[1][0].content = "nothing is called"
+            memory.ledger.changed(memory.content[1][0])
+            memory.forget_view()
+        await counting
+        shown = await memory.get_memory()
+        assert is_sound(shown)
+        stored = {message.id for message, _ in memory.content}
+        assert [message.id for message in shown if message.id in stored] == [m.id for m, _ in memory.content]
+        assert await memory.message_tokens() == sum([await memory.budget.message(message) for message in shown])
