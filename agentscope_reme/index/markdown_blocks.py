@@ -9,9 +9,8 @@ because theirs read the item after a change of marker twice, which doubles with 
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from .plain_blocks import LONGEST_ROW, OPENERS, BlockKind, Start, read_plain
 
@@ -27,8 +26,7 @@ _WIDE_GAP = re.compile(r"(?<=\S)\s{8,}(?=\S)")
 _lock = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """Rows ``begin`` to ``end`` (0-based, exclusive) of a text.
 
     ``level`` is a heading's. ``top`` says that it lies in no list and no quote; only such headings open sections.

@@ -139,7 +139,7 @@ class _Reader:
         if block.kind == "code":
             self.passages.extend(divided(text, self._passage(*span), min(self._limit, LONGEST_ROWS)))
         elif block.kind != "html" or not _MARKER.fullmatch(text, *span):
-            for passage in self._turns(block):
+            for passage in self._turns(block, span):
                 self.passages.extend(divided(text, passage, self._limit))
 
     def close_items(self) -> None:
@@ -160,11 +160,14 @@ class _Reader:
     def _passage(self, start: int, stop: int, context: str = "", speaker: str = "") -> Passage:
         return Passage(start, stop, self.path, self._section, self._section_start, context, speaker)
 
-    def _turns(self, block: Block) -> Iterator[Passage]:
+    def _turns(self, block: Block, whole: tuple[int, int]) -> Iterator[Passage]:
         """A paragraph, or its turns when it is several people's talk line by line."""
         lines = self._lines
         rows = lines.rows[block.begin : block.end]
         starts = turn_rows(rows, self._names) if block.kind == "paragraph" and len(rows) > 1 else []
+        if not starts:
+            yield self._passage(*whole, speaker=speaker_of(lines.text[whole[0] : whole[1]], self._names))
+            return
         for begin, end in pairwise(sorted({0, *starts, len(rows)})):
             span = lines.span(block.begin + begin, block.begin + end)
             if span:

@@ -27,7 +27,7 @@ from .entries import (
     UnitEntry,
 )
 from .recalled import copied_lines, is_copied, quotes_vault
-from .time_words import lower_case
+from .time_words import holds_any, lower_case
 
 if TYPE_CHECKING:
     from .chunker import Document, Unit
@@ -47,11 +47,14 @@ _CORRECTS = re.compile(
 )
 # What any match of it holds.
 _CORRECTS_HINTS = ("correct", "no longer", "change", "ed to", "ed from", "replaced", "supersede", "instead of", "more")
+_CORRECTS_HINT = re.compile("|".join(_CORRECTS_HINTS))
 _CORRECTS_CHINESE = re.compile(r"更正|纠正|勘误|改为|改成|改记|改到|改用|换成了|不再|已(?:经)?(?:改|换|迁)|以此为准")
 
 
 def day_number(day: str) -> int:
     """Days since 1970-01-01 of ``YYYY-MM-DD``; 0 for what is no date."""
+    if not day:
+        return 0
     try:
         return date.fromisoformat(day[:10]).toordinal() - _EPOCH
     except ValueError:
@@ -163,8 +166,7 @@ def unit_entries(
         if journal and unit.speaker:
             terms = tokenizer.terms(unit.speaker) + terms
         extra = heading_terms[path]
-        context = _PART_MARK.sub(" ", unit.context)
-        if context.strip():
+        if unit.context and (context := _PART_MARK.sub(" ", unit.context)).strip():
             extra += tuple(HEADING + term for term in dict.fromkeys(tokenizer.terms(context)))
         begin, stop, check = spans.of_lines(unit) if journal else spans.of_text(unit)
         flags = unit_flags(unit) | (turn_flags(unit.text) if journal else REPEATS * is_copied(unit.text, copied))
@@ -199,10 +201,10 @@ def unit_flags(unit: "Unit") -> int:
 
 
 def _corrects(text: str) -> bool:
-    lower = lower_case(text)
-    if any(hint in lower for hint in _CORRECTS_HINTS) and _CORRECTS.search(lower):
+    lower, ascii_only = lower_case(text), text.isascii()
+    if holds_any(lower, _CORRECTS_HINTS, _CORRECTS_HINT, ascii_only) and _CORRECTS.search(lower):
         return True
-    return not text.isascii() and _CORRECTS_CHINESE.search(text) is not None
+    return not ascii_only and _CORRECTS_CHINESE.search(text) is not None
 
 
 def turn_flags(text: str) -> int:
@@ -282,7 +284,8 @@ class _Spans:
             found = self._text.find(unit.text, begin, end)
         if found < 0:
             return -1, -1, 0
-        start, stop = self._bytes(found), self._bytes(found + len(unit.text))
+        start = self._bytes(found)
+        stop = self._bytes(found + len(unit.text))
         return start + self._base, stop + self._base, zlib.crc32(self._data[start:stop])
 
     def of_lines(self, unit: "Unit") -> tuple[int, int, int]:

@@ -27,9 +27,12 @@ _ENGLISH_TIME = re.compile(
 # What any match of it holds: looking for these first spares most texts the expression.
 _HINT_WORDS = "day night evening morning week month year ago tomorrow spring summer autumn fall winter"
 _HINTS = (*_HINT_WORDS.split(), "uary", "march", "april", "may", "ju", "august", "ember", "october")
+_HINT = re.compile("|".join(_HINTS))
+# The first class holds how every alternative begins: most characters are passed over by it alone.
 _CHINESE_TIME = re.compile(
-    r"[昨今明][天日晚早]|[前后]天|[上下本这]个?(?:周|月|星期|礼拜)|[去今明前后]年|周[一二三四五六日末]|星期[一二三四五六日天]"
-    r"|[一二三四五六七八九十]月|[天周月年]前|刚才|最近"
+    r"[昨今明前后上下本这去周星一二三四五六七八九十天月年刚最](?:(?<=[昨今明])[天日晚早]|(?<=[前后])天"
+    r"|(?<=[上下本这])个?(?:周|月|星期|礼拜)|(?<=[去今明前后])年|(?<=周)[一二三四五六日末]|(?<=星)期[一二三四五六日天]"
+    r"|(?<=[一二三四五六七八九十])月|(?<=[天周月年])前|(?<=刚)才|(?<=最)近)"
 )
 _NUMERIC_TIME = re.compile(
     r"\d(?:(?<!\w.)(?:(?<=1)9|(?<=2)0)\d\d(?!\w)|\d?[:：]\d\d|\d?[/-]\d{1,2}[/-]\d{2,4}|\d?\s?[年月日号])"
@@ -41,13 +44,9 @@ _CAPITAL_MONTH = re.compile(r"\b(?:May|March)\s\d")
 
 def has_time_words(text: str) -> bool:
     """Whether a text names a time ("yesterday", "last week", a weekday, a month, a year, "昨天")."""
-    lower = lower_case(text)
-    for hint in _HINTS:
-        if hint in lower:
-            if _ENGLISH_TIME.search(lower) or _CAPITAL_MONTH.search(text):
-                return True
-            break
-    ascii_only = text.isascii()
+    lower, ascii_only = lower_case(text), text.isascii()
+    if holds_any(lower, _HINTS, _HINT, ascii_only) and (_ENGLISH_TIME.search(lower) or _CAPITAL_MONTH.search(text)):
+        return True
     if not ascii_only and _CHINESE_TIME.search(text):
         return True
     digit = (_ASCII_DIGIT if ascii_only else _DIGIT).search(text)
@@ -59,6 +58,19 @@ def lower_case(text: str) -> str:
     if text.isascii():
         return text.lower()
     return text.replace("\u0130", "i").replace("\u0131", "i").replace("\u017f", "s").lower()
+
+
+def holds_any(text: str, words: tuple[str, ...], expression: re.Pattern[str], ascii_only: bool) -> bool:
+    """Whether a text holds one of some words, also inside others; ``expression`` matches the same.
+
+    Looking for each word is faster where most characters could begin one, the expression where few could.
+    """
+    if not ascii_only:
+        return expression.search(text) is not None
+    for word in words:  # noqa: SIM110 - a generator takes twice as long
+        if word in text:
+            return True
+    return False
 
 
 def may_name_month(lower: str) -> bool:
