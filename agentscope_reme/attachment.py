@@ -34,6 +34,7 @@ def attach(
             f"{type(agent).__name__} has no pre_reasoning hooks; attach a ReActAgent, or call "
             "reme.compaction.keep_within_window(memory) before each request yourself"
         )
+    max_input_length, compact_ratio = reme.config.own_window(max_input_length, compact_ratio)
     present, toolkit = agent.memory, getattr(agent, "toolkit", None)
     _refuse_others_memory(reme, present, session_id)
     memory = _memory_for(reme, present, session_id, max_input_length, compact_ratio)

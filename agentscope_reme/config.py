@@ -144,3 +144,17 @@ class ReMeConfig(BaseModel):
             first = error.errors()[0]
             name = ".".join(str(part) for part in first["loc"]) or "configuration"
             raise ConfigError(f"{name}: {first['msg']}") from error
+
+    @classmethod
+    def own_window(cls, max_input_length: Any, compact_ratio: Any) -> tuple[int | None, float | None]:
+        """Check what one agent has in place of the configured values, by the same rules; None where it has none.
+
+        Raises:
+            ConfigError: One of them cannot be used.
+        """
+        given = {"max_input_length": max_input_length or None, "compact_ratio": compact_ratio or None}
+        checked = cls.of(**{name: value for name, value in given.items() if value is not None})
+        return (
+            checked.max_input_length if given["max_input_length"] is not None else None,
+            checked.compact_ratio if given["compact_ratio"] is not None else None,
+        )

@@ -116,7 +116,7 @@ class WorkingMemoryAPI:
         from .memory.plan import LEAST_CAP
 
         config = self.config
-        window = max_input_length or config.max_input_length
+        window = config.own_window(max_input_length, None)[0] or config.max_input_length
         chosen = language if language in ("en", "zh") else config.language
         chosen = chosen if chosen in ("en", "zh") else user_language(messages)
         compactor = self.compaction.compactor
@@ -212,7 +212,7 @@ class WorkingMemoryAPI:
 
         config = self.config
         if reserve is not None:
-            config = config.model_copy(update={"memory_compact_reserve": reserve})
+            config = config.of(**{**config.model_dump(), "memory_compact_reserve": reserve})
         memory = ReMeInMemoryMemory(
             self.vault, config=config, budget=self.budget, max_input_length=window, compact_ratio=ratio
         )

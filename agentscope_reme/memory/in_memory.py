@@ -72,8 +72,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self.session_id = clean_text(session_id, keep_nul=True) if session_id else uuid4().hex
         self.config = config or ReMeConfig.of()
         self.budget = budget or TokenBudget(media_tokens=self.config.media_tokens)
-        self._own_window = max_input_length
-        self._own_ratio = compact_ratio
+        self._own_window, self._own_ratio = self.config.own_window(max_input_length, compact_ratio)
         self._tombstones = Tombstones()
         self._note = SummaryNote()
         self._envelope: Msg | None = None
@@ -142,9 +141,9 @@ class ReMeInMemoryMemory(InMemoryMemory):
         return self._own_ratio or self.config.compact_ratio
 
     def set_window(self, max_input_length: int | None = None, compact_ratio: float | None = None) -> None:
-        """Set what this agent's model has of its own; None leaves it."""
-        self._own_window = max_input_length or self._own_window
-        self._own_ratio = compact_ratio or self._own_ratio
+        """Set what this agent's model has of its own; None leaves it. ConfigError for what is none."""
+        window, ratio = self.config.own_window(max_input_length, compact_ratio)
+        self._own_window, self._own_ratio = window or self._own_window, ratio or self._own_ratio
 
     @property
     def journal(self) -> "Journal | None":

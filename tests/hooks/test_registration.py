@@ -295,3 +295,28 @@ def test_what_cannot_change_at_run_time_is_refused(vault_dir, name):
     with pytest.raises(ConfigError, match=name):
         reme.update_params(**{name: "x", "compact_ratio": 0.5})
     assert reme.config is before
+
+
+@pytest.mark.parametrize(
+    "own",
+    [{"compact_ratio": 1.5}, {"compact_ratio": -1}, {"compact_ratio": "x"}, {"max_input_length": -5},
+     {"max_input_length": 10}, {"max_input_length": 2.5}, {"max_input_length": True}, {"max_input_length": "wide"}],
+    ids=str,
+)  # fmt: skip
+async def test_a_window_of_ones_own_follows_the_rules_of_the_configured_one(vault_dir, own):
+    """A ratio of 1.5 let the window overflow, and with text for a number nothing was compacted at all."""
+    reme = reme_over(vault_dir, 4_000)
+    agent = agent_of(reme, ScriptedModel(default="Fine."), attach=False)
+    before = agent.memory
+    name = next(iter(own))
+    with pytest.raises(ConfigError, match=name):
+        reme.attach(agent, **own)
+    assert agent.memory is before
+    assert not agent._instance_pre_reasoning_hooks
+    for make in (reme.get_in_memory_memory, ReMeInMemoryMemory):
+        with pytest.raises(ConfigError, match=name):
+            make(**own)
+    with pytest.raises(ConfigError, match=name):
+        await reme.pre_reasoning_hook([user("go")], **own)
+    memory = reme.attach(agent, max_input_length="3000", compact_ratio="0.5")
+    assert (memory.max_input_length, memory.compact_ratio) == (3_000, 0.5)
