@@ -30,7 +30,7 @@ from .vocabulary import Vocabulary
 # Recent texts are looked up term by term in Python objects; beyond this many tokens a merge is cheaper.
 MERGE_TOKENS = 60_000
 BULK_TOKENS = 1_500_000
-FOLD_TOKENS = 400_000  # so many at once are put into the base, which numpy does
+FOLD_TOKENS = 150_000  # so many at once are put into the base, which numpy does
 _NONE: Ints = np.zeros(0, np.uint16)
 NARROW = {"slots": np.int32, "tf": np.uint16, "positions": np.uint16}
 
