@@ -148,8 +148,9 @@ class Anchors:
             return leads, values
         order = np.lexsort((-values, leads))
         leads, values = leads[order], values[order]
-        begins = np.flatnonzero(np.concatenate(([True], leads[1:] != leads[:-1])))
-        place = np.arange(len(leads)) - np.repeat(begins, np.diff(begins, append=len(leads)))
+        changes = np.flatnonzero(leads[1:] != leads[:-1]) + 1
+        begins, ends = np.concatenate(([0], changes)), np.concatenate((changes, [len(leads)]))
+        place = np.arange(len(leads)) - np.repeat(begins, ends - begins)
         return leads[begins], np.add.reduceat(values * 0.5**place, begins)
 
     def path(self, number: int) -> str:

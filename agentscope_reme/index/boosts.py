@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +37,7 @@ class Context:
     dense: "Dense | None" = None
     resolve: Callable[[str], str | None] | None = None
     linked: Callable[[Ints], Ints] | None = None
-    titles: Callable[[Sequence[int]], Sequence[float]] | None = None
+    titles: Callable[[Ints], Sequence[float]] | None = None
 
 
 def days_asked_for(corpus: Corpus, context: Context) -> Ints:
@@ -69,13 +70,21 @@ def ceiling_factors(
         out = most[stretches]
     if context.named and weights.speaker:
         out *= 1 + weights.speaker
-    flags = table.column("flags")[stretches]
-    if query.asks_when and weights.when:
-        out[flags & TIME_WORDS > 0] *= 1 + weights.when
-    if weights.corrects:
-        out[flags & CORRECTS > 0] *= 1 + weights.corrects
+    when = weights.when if query.asks_when else 0.0
+    out *= _by_flags(when, weights.corrects, 0.0, 0.0)[table.column("flags")[stretches]]
     if context.preferred and weights.memory:
         out[among(table.column("file")[stretches], context.preferred)] *= 1 + weights.memory
+    return out
+
+
+@lru_cache(maxsize=32)
+def _by_flags(when: float, corrects: float, repeats: float, asks: float) -> NDArray[np.float64]:
+    """What units are multiplied by for what they are, by flags."""
+    flags = np.arange(256)
+    out = np.ones(256)
+    for flag, factor in ((TIME_WORDS, 1 + when), (CORRECTS, 1 + corrects), (REPEATS, 1 - repeats), (ASKS, 1 - asks)):
+        out[flags & flag > 0] *= factor
+    out.flags.writeable = False
     return out
 
 
@@ -98,8 +107,11 @@ def factors(
     corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights, slots: Ints, files: Ints
 ) -> NDArray[np.float64]:
     """Steps 7 to 9 and what notes say of themselves, for some slots."""
-    out = np.ones(len(slots))
     flags = corpus.column("flags")[slots]
+    if context.closeness is None and not (context.named or context.preferred or context.demoted):
+        when = weights.when if query.asks_when else 0.0
+        return _by_flags(when, weights.corrects, weights.repeats, weights.asks)[flags]
+    out = np.ones(len(slots))
     if context.closeness is not None and weights.date:
         out *= 1 + weights.date * _nearness(context, corpus.column("day")[slots])
     if context.named and weights.speaker:

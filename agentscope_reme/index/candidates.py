@@ -6,10 +6,12 @@ Most of a vault's stretches hold no word of a question: nothing here is as long 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .boosts import Context, Weights, ceiling_factors
 from .keyword_columns import Ints
 from .question import K1, STRETCH_K1, UNIT, B, Floats, Question
+from .stretches import Stretches
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +43,21 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
     worth = np.array(question.worth)[question.sum_term]
 
     # The words of the stretch before and after reach over; what saturates apart is no less than what saturates joined.
-    reached = [(at, None), *_beside(at, table.column("before")), *_beside(at, table.column("after"))]
-    paired = [(pairs_at, None), *_beside(pairs_at, table.column("before")), *_beside(pairs_at, table.column("after"))]
     found = np.zeros(table.count, bool)
-    for there, _ in (*reached, *paired):
-        found[there] = True
-    found[table.of_files(question.favoured)] = True
+    found[at] = True
+    found[pairs_at] = True
+    near = found & table.joined
+    reached, paired = [], []
+    if near.any():
+        reached, paired = _beside(table, at, near), _beside(table, pairs_at, near)
+        for there, _ in (*reached, *paired):
+            found[there] = True
+    favoured = table.of_files(question.favoured)
+    found[favoured] = True
     stretches = np.flatnonzero(found)
     index = np.empty(table.count, np.int32)
     count = len(stretches)
-    index[stretches] = np.arange(count)
+    index[stretches] = np.arange(count, dtype=np.int32)
 
     average = table.total / max(1, table.living)
     own = index[at]
@@ -61,14 +68,14 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
     ceilings = weights.session * whole
     shortest = question.norms(table.column("shortest")[stretches])
     most, gain = UNIT * tf, worth * (K1 + 1)
+    ceilings += np.bincount(own, gain * most / (most + shortest[own]), count)
     for there, kept in reached:
-        to = own if kept is None else index[there]
-        more, value = (most, gain) if kept is None else (most[kept], gain[kept])
-        ceilings += np.bincount(to, value * more / (more + shortest[to]), count)
+        to = index[there]
+        ceilings += np.bincount(to, gain[kept] * most[kept] / (most[kept] + shortest[to]), count)
+    ceilings += np.bincount(index[pairs_at], pair_worth, count)
     for there, kept in paired:
-        ceilings += np.bincount(index[there], pair_worth if kept is None else pair_worth[kept], count)
-    if len(question.favoured):
-        ceilings += question.bonus[table.column("file")[stretches]]
+        ceilings += np.bincount(index[there], pair_worth[kept], count)
+    ceilings[index[favoured]] += question.bonus[table.column("file")[favoured]]
     ceilings *= ceiling_factors(corpus, question.query, context, weights, stretches)
     if context.allowed is not None:
         allowed = np.zeros(table.count, bool)
@@ -77,8 +84,11 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
     return Candidates(stretches, whole, ceilings * (1 + 1e-9))
 
 
-def _beside(at: Ints, beside: Ints) -> list[tuple[Ints, Ints]]:
-    """The stretches beside some, and which of those have one; nothing when none has."""
-    there = beside[at]
-    kept = np.flatnonzero(there >= 0)
-    return [(there[kept], kept)] if len(kept) else []
+def _beside(table: Stretches, at: Ints, near: NDArray[np.bool_]) -> list[tuple[Ints, Ints]]:
+    """The stretches before and after some, and which of those have one; only those marked ``near`` have any."""
+    some = np.flatnonzero(near[at])
+    out: list[tuple[Ints, Ints]] = []
+    for name in ("before", "after"):
+        there = table.column(name)[at[some]]
+        out.append((there[there >= 0], some[there >= 0]))
+    return out

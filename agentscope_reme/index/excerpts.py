@@ -2,7 +2,6 @@
 
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import ReMeError
@@ -78,7 +77,7 @@ class ExcerptReader:
         in_lines = excerpt.last - excerpt.first == excerpt.text.count("\n")
         first = excerpt.first + excerpt.text[:begin].count("\n") if in_lines else excerpt.first
         last = first + excerpt.text[begin:end].rstrip("\n").count("\n") if in_lines else excerpt.last
-        return replace(excerpt, text=text, first=first, last=last, clipped=True)
+        return excerpt._replace(text=text, first=first, last=last, clipped=True)
 
     def joined(self, group: Group) -> str:
         """The text of a hit: the file's own lines, or turn by turn where they were dressed or cut."""

@@ -88,7 +88,6 @@ class Files(Mapping[str, KnownFile]):
         number = self._rows.ids.pop(path)
         self._rows.ids[new_path] = number
         self._rows.paths[number] = new_path
-        self._rows.names.pop(number, None)
         return KnownFile(self._rows, number)
 
     def remove(self, path: str) -> None:
@@ -188,7 +187,7 @@ class Files(Mapping[str, KnownFile]):
             rows.columns[name] = array(COLUMNS[name], [column[number] for number in ids])
         digests = np.frombuffer(bytes(old.digests), np.uint8).reshape(-1, DIGEST)
         rows.digests = bytearray(digests[ids].tobytes())
-        for name in ("faults", "voices", "scattered", "names"):
+        for name in ("faults", "voices", "scattered"):
             values = getattr(old, name)
             setattr(rows, name, {new[number]: value for number, value in values.items() if number in new})
         rows.ids = {path: at for at, path in enumerate(old.ids)}

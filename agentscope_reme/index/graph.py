@@ -9,7 +9,7 @@ from unicodedata import normalize
 from ..models import FileLink
 from ..vault.link_target import LinkIndex, LinkRule, Resolution, is_attachment, resolve
 from ..vault.pairs import Pairs, hash_of
-from .link_records import NO_LINKS, links_in, links_to, packed_links, targets_in
+from .link_records import NO_LINKS, first_links, links_in, links_to, packed_links, targets_in
 from .texts import Texts
 
 Direction = Literal["out", "in", "both"]
@@ -117,11 +117,13 @@ class LinkGraph:
         A file that is linked in both directions is met in each. What no file answers to is met by what is written.
         """
         out: dict[str, Step] = {}
-        for link in self.links(path):
+        for link in first_links(path, self._packed(path)):
             if len(out) >= most:
                 break
-            if link.target_path and (target := self._far_end(edge := self._edge(link))) not in (None, path):
-                out.setdefault(target, Step(target, 1, edge, target in self._index))
+            edge = self._edge(link)
+            target = self._far_end(edge)
+            if target is not None and target != path and target not in out:
+                out[target] = Step(target, 1, edge, target in self._index)
         sources = {
             source: target
             for target, linking in sorted(self._leading_to(path, self.rule), reverse=True)

@@ -19,7 +19,6 @@ from .keyword_columns import (
     empty_columns,
     idf_array,
     join_columns,
-    relevance,
     renumbered,
     without_unused,
 )
@@ -76,6 +75,7 @@ class KeywordIndex:
         self._folded_ids = 0
         self._recent: dict[int, tuple[array[int], array[int], array[int]]] = {}
         self._lengths = np.zeros(64, np.int32)
+        self._longest = 0  # no text was longer
         self._alive = np.zeros(64, bool)
         self._engine = RawBM25(k1, b)
         self._engine.recent = self._recent_postings
@@ -119,6 +119,7 @@ class KeywordIndex:
         self.slots += added
         self.count += added
         self.total += len(texts.ids)
+        self._longest = max(self._longest, int(texts.lengths.max(initial=0)))
         self._lengths[first : self.slots] = texts.lengths
         self._alive[first : self.slots] = True
         return range(first, self.slots)
@@ -164,12 +165,18 @@ class KeywordIndex:
 
     def occurrences(self, term: str) -> tuple[Ints, Ints]:
         """Slot and place in the text of each occurrence of a term in living texts, ascending."""
+        slots, tf, positions = self.column(term)
+        return np.repeat(slots, tf), positions
+
+    def column(self, term: str) -> tuple[Ints, Ints, Ints]:
+        """The postings of a term in living texts, and the place of each occurrence in the order of the postings."""
         slots, tf, positions = self._column(term)
-        slots = np.repeat(slots, tf)
         if self.dead:
-            keep = self._alive[slots]
-            slots, positions = slots[keep], positions[keep]
-        return slots, positions
+            alive = self._alive[slots]
+            if len(positions):
+                positions = positions[np.repeat(alive, tf)]
+            slots, tf = slots[alive], tf[alive]
+        return slots, tf, positions
 
     def scores(self, terms: Sequence[str]) -> NDArray[np.float32]:
         """BM25 of each slot (0 for dead ones); a term that stands twice counts twice."""
@@ -177,8 +184,7 @@ class KeywordIndex:
         if not known or not self.count:
             return np.zeros(self.slots, np.float32)
         self._settle()
-        engine = self._engine
-        engine.lengths, engine.count, engine.total = self._lengths, self.count, self.total
+        engine = self._current_engine()
         engine.alive = self._alive if self.dead else None
         engine.scores["num_docs"] = self.slots
         self._pad_columns()
@@ -194,9 +200,14 @@ class KeywordIndex:
         if any(sizes):
             at, tf = np.concatenate(slots), np.concatenate([part for _, part in found])
             idf = np.repeat(idf_array(sizes, self.count), sizes)
-            score = relevance(tf, idf, self._lengths[at], self.total, self.count, self._engine.k1, self._engine.b)
-            np.add.at(out, at, score)
+            np.add.at(out, at, self._current_engine().relevance(at, tf, idf))
         return out, slots
+
+    def _current_engine(self) -> RawBM25:
+        engine = self._engine
+        engine.count, engine.total = self.count, self.total
+        engine.lengths, engine.longest = self._lengths, self._longest
+        return engine
 
     def needs_merge(self, *, bulk: bool = False) -> bool:
         """Whether the recent part or the dead have grown so much that a merge pays; later while ``bulk`` is added."""
@@ -286,6 +297,7 @@ class KeywordIndex:
         index._alive[:slots] = True
         index.slots = index.count = index._base_slots = slots
         index.total = int(index.lengths.sum())
+        index._longest = int(index.lengths.max(initial=0))
         index._use_base(base)
         return index
 
@@ -342,7 +354,7 @@ class KeywordIndex:
         base = self._base
         positions: Ints = _NONE
         if number < base.terms and self._positions:
-            positions = base.positions[base.starts[number] : base.starts[number + 1]]
+            positions = base.positions.part(*base.starts[number : number + 2].tolist())
         column = self._recent.get(number)
         if column is not None:
             positions = np.concatenate((positions, np.array(column[2], np.uint16)))
@@ -354,8 +366,13 @@ class KeywordIndex:
         base, recent = self._base, self._recent_postings(number)
         if number >= base.terms:
             return recent if recent is not None else (_NONE, _NONE)
-        span = slice(base.indptr[number], base.indptr[number + 1])
-        slots, tf = base.slots[span], base.tf[span]
+        slots, tf = self._of_base(number)
         if recent is None:
             return slots, tf
         return np.concatenate((slots, recent[0])), np.concatenate((tf, recent[1]))
+
+    def _of_base(self, number: int) -> tuple[Ints, Ints]:
+        if number >= self._base.terms:
+            return _NONE, _NONE
+        begin, end = self._base.indptr[number : number + 2].tolist()
+        return self._base.slots.part(begin, end), self._base.tf.part(begin, end)

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import bm25s
+import bm25s.scoring
 import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.integer]
+_IDF = bm25s.scoring._select_idf_scorer("lucene")
 LIMIT = 0xFFFF  # positions and frequencies are uint16
 BLOCK = 500_000  # entries
 
@@ -163,8 +165,9 @@ class RawBM25(bm25s.BM25):
     """bm25s whose arrays hold term frequencies and whose Lucene BM25 is computed when a question is asked.
 
     ``scores["data"]`` is the frequency, not a score. ``alive`` masks texts that were removed; ``count`` and ``total``
-    are the number of living texts and the sum of their lengths; ``recent`` gives postings that are not in the arrays
-    yet. An owner keeps these current; after stock ``index()`` they describe that corpus.
+    are the number of living texts and the sum of their lengths, ``longest`` is no less than any of these; ``recent``
+    gives postings that are not in the arrays yet. An owner keeps these current; after stock ``index()`` they describe
+    that corpus.
     """
 
     def __init__(self, k1: float = 1.2, b: float = 0.75) -> None:
@@ -174,7 +177,9 @@ class RawBM25(bm25s.BM25):
         self.alive: NDArray[np.bool_] | None = None
         self.count = 0
         self.total = 0
+        self.longest = 0
         self.recent: Any = lambda term: None
+        self._norms: tuple[Any, NDArray[np.float64]] = (None, np.zeros(0))  # by length
 
     def build_index_from_ids(
         self,
@@ -185,6 +190,7 @@ class RawBM25(bm25s.BM25):
     ) -> dict[str, Any]:
         self.lengths = np.array([len(ids) for ids in corpus_token_ids], np.int64)
         self.count, self.total = len(self.lengths), int(self.lengths.sum())
+        self.longest = int(self.lengths.max(initial=0))
         flat = np.array([one for ids in corpus_token_ids for one in ids], np.int32)
         terms = max(unique_token_ids, default=-1) + 1
         return self.as_scores(build_columns(flat, self.lengths, 0, terms, False), self.count)
@@ -215,26 +221,29 @@ class RawBM25(bm25s.BM25):
             living = np.concatenate(([0], np.cumsum(self.alive[at], dtype=np.int64)))
             df = np.diff(living[np.concatenate(([0], np.cumsum(sizes)))])
         idf = np.repeat(idf_array(df.tolist(), self.count), sizes)
-        score = relevance(tf, idf, self.lengths[at], self.total, self.count, self.k1, self.b)
-        np.add.at(out, at, score.astype(dtype, copy=False))
+        np.add.at(out, at, self.relevance(at, tf, idf).astype(dtype, copy=False))
         return out
 
+    def relevance(self, slots: Ints, tf: Ints, idf: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What each posting adds to the score of its text, with the float operations in bm25s's order."""
+        frequency = tf.astype(np.float32)
+        out = self._norm_by_length()[self.lengths[slots]]
+        out += frequency
+        np.divide(frequency, out, out=out)
+        out *= idf
+        return out.astype(np.float32)
 
-def relevance(
-    tf: Ints, idf: NDArray[np.float32], lengths: Ints, total: int, count: int, k1: float, b: float
-) -> NDArray[np.float32]:
-    """What each posting adds to the score of its text, with the float operations in bm25s's order."""
-    frequency = tf.astype(np.float32)
-    norm = length_norm(lengths, total, count, k1, b)
-    return (frequency / (norm + frequency) * idf.astype(np.float64)).astype(np.float32)
+    def _norm_by_length(self) -> NDArray[np.float64]:
+        state = (self.total, self.count, self.longest)
+        if self._norms[0] != state:
+            lengths = np.arange(self.longest + 1)
+            self._norms = state, length_norm(lengths, self.total, self.count, self.k1, self.b)
+        return self._norms[1]
 
 
 def idf_array(df: Sequence[int], count: int) -> NDArray[np.float32]:
     """Lucene's idf, ``ln(1 + (N - df + 0.5) / (df + 0.5))``, by bm25s's own function; 0 for a term that no text has."""
-    from bm25s.scoring import _select_idf_scorer
-
-    scorer = _select_idf_scorer("lucene")
-    return np.array([scorer(one, N=count) if one else 0.0 for one in df], np.float32)
+    return np.array([_IDF(one, N=count) if one else 0.0 for one in df], np.float32)
 
 
 def length_norm(lengths: Ints, total: int, count: int, k1: float, b: float) -> NDArray[np.float64]:

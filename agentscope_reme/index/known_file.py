@@ -20,14 +20,13 @@ COLUMNS = {
     "label_slot": "i", "start": "i", "first": "i", "units": "i",
 }  # fmt: skip
 NAMED = ("kind", "encoding")
-_MOST_NAMES = 2_000  # files whose names are kept as search compares them
 
 
 class Rows:
     """The files between two numberings, by id; those that went meanwhile are there still."""
 
     __slots__ = (
-        "cards", "columns", "digests", "faults", "ids", "known", "links", "names", "paths", "rests", "scattered",
+        "cards", "columns", "digests", "faults", "ids", "known", "links", "paths", "rests", "scattered",
         "voices",
     )  # fmt: skip
 
@@ -44,7 +43,6 @@ class Rows:
         self.voices: dict[int, frozenset[int]] = {}
         self.scattered: dict[int, Ints] = {}  # slots that do not follow each other
         self.known: dict[str, list[str]] = {name: [] for name in NAMED}
-        self.names: dict[int, tuple[tuple[str, float], ...]] = {}
 
     def number_of(self, column: str, name: str) -> int:
         """The number of a name in a column of named things."""
@@ -190,20 +188,6 @@ class KnownFile:
             rows.scattered[self.id] = value
         else:
             rows.scattered.pop(self.id, None)
-
-    @property
-    def names(self) -> tuple[tuple[str, float], ...] | None:
-        return self._rows.names.get(self.id)
-
-    @names.setter
-    def names(self, value: tuple[tuple[str, float], ...] | None) -> None:
-        names = self._rows.names
-        if len(names) >= _MOST_NAMES:
-            names.clear()
-        if value is None:
-            names.pop(self.id, None)
-        else:
-            names[self.id] = value
 
     @property
     def is_preferred(self) -> bool:

@@ -1,7 +1,7 @@
 """The links of a file as bytes: a tenth of the memory of the objects, which are made when somebody asks."""
 
 import marshal
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from ..models import FileLink
@@ -28,6 +28,15 @@ def records_in(packed: bytes) -> list[tuple[Any, ...]]:
 def links_in(path: str, packed: bytes) -> tuple[FileLink, ...]:
     """The links of the file ``path``, as they were."""
     return tuple(_link(path, record) for record in marshal.loads(packed)) if packed else ()
+
+
+def first_links(path: str, packed: bytes) -> Iterator[FileLink]:
+    """The first link of the file ``path`` to each of its targets, in their order."""
+    met = {""}
+    for record in marshal.loads(packed) if packed else ():
+        if record[0] not in met:
+            met.add(record[0])
+            yield _link(path, record)
 
 
 def targets_in(packed: bytes) -> list[str]:

@@ -97,8 +97,12 @@ class Narrow:
         if not isinstance(which, slice):
             return self._picked(which)
         begin, end, _ = which.indices(self.size)
+        return self.part(begin, max(begin, end))
+
+    def part(self, begin: int, end: int) -> NDArray[Any]:
+        """The values from ``begin`` to before ``end``, which are in order and in range."""
         if self._values is None:
-            out = np.ones(max(0, end - begin), self._kind)
+            out = np.ones(end - begin, self._kind)
         elif self.width == 3:
             out = (self._values[begin:end] & np.int32(0xFFFFFF)).astype(self._kind, copy=False)
         else:
@@ -106,8 +110,10 @@ class Narrow:
             for number, plane in enumerate(self._planes, 16):
                 bits = np.unpackbits(plane[begin >> 3 : (end + 7) >> 3])[begin & 7 :][: len(out)]
                 out |= bits.astype(self._kind) << number
-        first = bisect_left(self._places, begin)
-        last = bisect_left(self._places, end, first)
+        places = self._places
+        first = last = bisect_left(places, begin)
+        if first < len(places) and places[first] < end:
+            last = bisect_left(places, end, first, min(len(places), first + end - begin))
         if first < last:
             out[self._at[first:last] - begin] = self._larger[first:last]
         return out

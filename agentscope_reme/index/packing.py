@@ -5,8 +5,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heapreplace
+from typing import NamedTuple
 
-_WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]")
+_WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；…\n])")
 _NOT_WORD = re.compile(r"[\W_]+")
 ELLIPSIS = "…"
@@ -22,12 +23,11 @@ _ALIKE = 24  # squashed characters from which two excerpts can count as the same
 
 def count_tokens(text: str) -> int:
     """Tokens by character class: one for a Chinese, Japanese or Korean character, a quarter for any other."""
-    wide = 0 if text.isascii() else len(_WIDE.findall(text))
+    wide = 0 if text.isascii() else sum(map(len, _WIDE.findall(text)))
     return wide + (len(text) - wide + 3) // 4
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(NamedTuple):
     """A unit as it may be printed: ``text`` as shown, ``first`` to ``last`` line, its ``number`` in the file.
 
     ``day`` is days since 1970-01-01, 0 when unknown.
@@ -151,7 +151,7 @@ class _Tray:
         self._limit, self._budget, self._left = limit, budget, budget
         self._clip, self._most_chars = clip, most_chars
         self._group_of: dict[tuple[str, int], Group] = {}
-        self._shown: list[tuple[str, Excerpt]] = []
+        self._shown: list[tuple[Excerpt, _Statement]] = []
 
     def with_bridge(self, path: str, number: int) -> tuple[int, ...]:
         """A unit's number alone, after that of a unit that joins it to a group, or nothing when it has no place."""
@@ -174,9 +174,10 @@ class _Tray:
         before, after = self._beside(path, number - 1), self._beside(path, number + 1)
         if before is None and after is None and len(self.groups) >= self._limit:
             return True
-        squashed = _NOT_WORD.sub(" ", excerpt.text).strip().casefold()
-        if any(_same_occasion(excerpt, other) and same_statement(squashed, said) for said, other in self._shown):
-            return True
+        statement = _Statement(excerpt.text)
+        for other, said in self._shown:
+            if _same_occasion(excerpt, other) and statement.equals(said):
+                return True
         cost = count_tokens(excerpt.text)
         if cost > self._left or len(excerpt.text) > self._most_chars:
             room = min(self._left, self._most_chars // 4)
@@ -186,7 +187,7 @@ class _Tray:
             excerpt, cost = shorter, count_tokens(shorter.text)
         self._place(excerpt, before, after)
         self._left -= cost
-        self._shown.append((squashed, excerpt))
+        self._shown.append((excerpt, statement))
         return self._left > 0
 
     def _page(self) -> int:
@@ -208,6 +209,29 @@ class _Tray:
             self.groups.append(group)
         group.excerpts.append(excerpt)
         self._group_of[excerpt.path, excerpt.number] = group
+
+
+class _Statement:
+    """A text as it is compared with others, worked out when it is."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._squashed: str | None = None
+
+    @property
+    def squashed(self) -> str:
+        if self._squashed is None:
+            self._squashed = squashed(self._text)
+        return self._squashed
+
+    def equals(self, other: "_Statement") -> bool:
+        """See :func:`same_statement`."""
+        return same_statement(self.squashed, other.squashed)
+
+
+def squashed(text: str) -> str:
+    """The words of a text, case-folded, with a space for whatever stands between them."""
+    return _NOT_WORD.sub(" ", text).strip().casefold()
 
 
 def _odds(score: float) -> float:

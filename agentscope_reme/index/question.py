@@ -5,6 +5,7 @@ and of its sections 5 and 9.4 for what notes have besides. ``docs/search.md`` ha
 """
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,8 @@ K1, B = 1.2, 0.75
 STRETCH_K1 = 2.0
 UNIT = BLUR[0]  # counts are in twentieths of a term
 LEAST_RARITY = 0.1  # of the rarest word's idf, below which damping goes no further
+_TRUE = np.ones(1, bool)
+_NONE: Ints = np.zeros(0, np.uint16)
 MOST_TITLES = 100  # files whose names are compared with the question letter by letter
 
 
@@ -41,23 +44,27 @@ def following(first: Ints, second: Ints) -> Ints:
     if not len(first) or not len(second):
         return first[:0]
     if len(first) <= len(second):
-        at = np.searchsorted(second, first, "right")
+        at = second.searchsorted(first, "right")
         at[at == len(second)] = 0
         gap = second[at] - first
         hits = first[(gap > 0) & (gap <= 2)]
     else:
-        at = np.searchsorted(first, second) - 1
+        at = first.searchsorted(second) - 1
         gap = second - first[at]
         hits = second[(gap > 0) & (gap <= 2)]
     slots = hits >> 16
-    return slots[np.append(True, slots[1:] != slots[:-1])] if len(slots) else slots
+    return slots[np.concatenate((_TRUE, slots[1:] != slots[:-1]))] if len(slots) else slots
+
+
+def _joined(parts: Sequence[Ints]) -> Ints:
+    return np.concatenate((*parts, _NONE))
 
 
 def _shared(body: Ints, head: Ints) -> int:
     """How many slots are in both; both ascending and distinct."""
     if not len(body) or not len(head):
         return 0
-    at = np.searchsorted(body, head)
+    at = body.searchsorted(head)
     at[at == len(body)] = 0
     return int(np.count_nonzero(body[at] == head))
 
@@ -95,7 +102,7 @@ class Question:
         self.ideal = 2.2 * self._most()
         self.possible = 2.2 * sum(max(self.proof[at] for at in group) for group in self.proving)
         self.hinted = np.zeros(len(corpus.by_id), bool)
-        self._labelled: list[Ints] = []  # files whose names and fields have a term, by the term's number
+        self._labelled: list[Ints] = []  # slots of the labels that have a term, by the term's number
         self._label_proof: Floats | None = None
         self.bonus, self.favoured = self._bonus()
 
@@ -105,8 +112,9 @@ class Question:
             proof = np.zeros(len(self.corpus.by_id))
             for group in self.proving:
                 found = [self._labelled[at] for at in group]
-                has = np.concatenate(found) if len(found) > 1 else found[0]
-                if len(has):
+                slots = np.concatenate(found) if len(found) > 1 else found[0]
+                if len(slots):
+                    has = self.corpus.label_files(slots)
                     proof[has] += max(self.proof[at] for at in group)  # once, also where a file is named twice
             self._label_proof = proof
         return self._label_proof[files]
@@ -128,35 +136,43 @@ class Question:
         units = self.corpus.units
         bodies: list[tuple[Ints, Ints]] = []
         heads: list[Ints] = []
+        self._occurrences: list[tuple[Ints, Ints, Ints] | None] = []  # by term; None for one that was expanded
         for name in self.names:
             found = units.postings_with(name) if name in self.query.single_chars else None
             if found is not None and len(found[0]):
                 bodies.append(found)  # a single Chinese character is looked for inside all terms
                 heads.append(found[0][:0])
+                self._occurrences.append(None)
             else:
-                bodies.append(units.postings(name))
+                slots, tf, positions = units.column(name)
+                self._occurrences.append((slots, tf, positions))
+                bodies.append((slots, tf))
                 heads.append(units.postings(HEADING + name)[0])
             body, head = bodies[-1][0], heads[-1]
             self._found.append(len(body) + len(head) - _shared(body, head))
-        numbers = np.arange(len(self.names))
-        sizes = [len(part) for part, _ in bodies] + [len(part) for part in heads]
-        none = np.zeros(0, np.int32)
-        self.heads = sum(len(part) for part, _ in bodies)
-        self.slots = np.concatenate([*(part for part, _ in bodies), *heads, none])
-        self.tf = np.ones(len(self.slots), np.int64)
-        self.tf[: self.heads] = np.concatenate([*(tf for _, tf in bodies), none])
+        numbers = np.arange(len(self.names), dtype=np.int32)
+        self._in_text = [len(part) for part, _ in bodies]
+        sizes = self._in_text + [len(part) for part in heads]
+        self.heads = sum(self._in_text)
+        self.slots = _joined([*(part for part, _ in bodies), *heads])
+        self.tf = np.ones(len(self.slots), np.int32)
+        self.tf[: self.heads] = _joined([tf for _, tf in bodies])
         self.term = np.repeat(np.concatenate((numbers, numbers)), sizes)
         self.stretch = self.corpus.column("stretch")[self.slots]
 
     def _sum_by_stretch(self) -> None:
         """Counts by term and stretch. Postings follow the files, so that a stable sort finds them nearly sorted."""
         key = self.term * np.int64(self.corpus.stretches.count) + self.stretch
-        order = np.argsort(key, kind="stable")
-        key = key[order]
-        begins = np.flatnonzero(np.append(True, key[1:] != key[:-1])) if len(key) else np.zeros(0, np.int64)
-        first = order[begins]
+        tf, at = self.tf, None
+        changes = key[1:] - key[:-1]
+        if len(changes) and int(changes.min()) < 0:
+            at = np.argsort(key, kind="stable")
+            key, tf = key[at], tf[at]
+            changes = key[1:] != key[:-1]
+        begins = np.flatnonzero(np.concatenate((_TRUE, changes))) if len(key) else np.zeros(0, np.int64)
+        first = begins if at is None else at[begins]
         self.sum_term, self.sum_stretch = self.term[first], self.stretch[first]
-        self.sum_tf = np.add.reduceat(self.tf[order], begins) if len(begins) else self.tf
+        self.sum_tf = np.add.reduceat(tf, begins) if len(begins) else tf
 
     def _weigh(self) -> None:
         """Step 3: idf over stretches, with the edge taken off rare words.
@@ -176,21 +192,17 @@ class Question:
 
     def _pairs(self) -> list[tuple[Ints, float]]:
         """Step 5: neighbouring content words that follow each other in a unit, at most one word between."""
-        units = self.corpus.units
         places: dict[str, Ints] = {}
         for name in dict.fromkeys(name for pair in self.query.pairs for name in pair):
-            slots, positions = units.occurrences(name)
-            places[name] = slots.astype(np.int64) << 16 | positions
+            slots, tf, positions = self._occurrences[self._number[name]] or self.corpus.units.column(name)
+            places[name] = np.repeat(slots.astype(np.int64) << 16, tf) | positions
         out = []
         for first, second in dict.fromkeys(self.query.pairs):
             slots = following(places[first], places[second])
             if len(slots):
-                counts = [self._in_text(name) for name in (first, second) if name in self._number]
-                out.append((slots, self._weights.pairs * idf(max(counts, default=1), self._units)))
+                count = max(self._in_text[self._number[first]], self._in_text[self._number[second]])
+                out.append((slots, self._weights.pairs * idf(count, self._units)))
         return out
-
-    def _in_text(self, name: str) -> int:
-        return int(np.count_nonzero(self.term[: self.heads] == self._number[name]))
 
     # --- files ----------------------------------------------------------------------------------------------------
 
@@ -198,15 +210,14 @@ class Question:
         """Names, fields and links, by file id; and the files that have any."""
         corpus, context, weights = self.corpus, self._context, self._weights
         bonus = np.zeros(len(corpus.by_id))
-        scores, found = corpus.labels.matches(self.names)
-        self._labelled = [corpus.label_files(slots) for slots in found]
+        scores, self._labelled = corpus.labels.matches(self.names)
         slots = np.flatnonzero(scores > 0)
         files = corpus.label_files(slots)
         labels = scores[slots].astype(np.float64)
         bonus[files] = weights.labels * labels
         if context.titles is not None and weights.whole_title and len(files):
             likely = files[top(labels, MOST_TITLES)]
-            bonus[likely] += weights.whole_title * np.array(context.titles(likely.tolist()))
+            bonus[likely] += weights.whole_title * np.array(context.titles(likely))
         if context.resolve is not None and context.linked is not None and weights.anchors:
             paths, values = corpus.anchors.answers(self.names, context.resolve)
             linked = context.linked(paths)

@@ -295,18 +295,29 @@ def _with_bonus(question: Question, slots: Ints, score: Floats, whole: Floats) -
 
 def _order(corpus: Corpus, slots: Ints, scores: Floats, preferred: frozenset[int]) -> list[int]:
     """Score, then what the user put first, then path and line."""
-    files = corpus.column("file")[slots].tolist()
-    entries = [corpus.by_id[file] for file in files]
-    keys = zip(
-        (-scores).tolist(),
-        [file not in preferred for file in files],
-        [entry.path if entry is not None else "" for entry in entries],
-        corpus.column("first")[slots].tolist(),
-        corpus.column("number")[slots].tolist(),
-        range(len(slots)),
-        strict=True,
-    )
-    return [key[-1] for key in sorted(keys)]
+    order = np.argsort(-scores, kind="stable")
+    ordered = scores[order]
+    tied = np.zeros(len(order), bool)
+    equal = ordered[1:] == ordered[:-1]
+    tied[1:] |= equal
+    tied[:-1] |= equal
+    out: list[int] = order.tolist()
+    if equal.any():
+        some = order[tied]
+        files = corpus.column("file")[slots[some]].tolist()
+        entries = [corpus.by_id[file] for file in files]
+        keys = zip(
+            (-scores[some]).tolist(),
+            [file not in preferred for file in files],
+            [entry.path if entry is not None else "" for entry in entries],
+            corpus.column("first")[slots[some]].tolist(),
+            corpus.column("number")[slots[some]].tolist(),
+            some.tolist(),
+            strict=True,
+        )
+        for at, key in zip(np.flatnonzero(tied).tolist(), sorted(keys), strict=True):
+            out[at] = key[-1]
+    return out
 
 
 assert len(BLUR) == REACH + 1

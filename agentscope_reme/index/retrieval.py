@@ -1,19 +1,18 @@
 """One search over a store: question -> ranking -> passages -> result with an honest status."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from ..models import SearchHit, SearchResult, SearchStatus
 from .copies import without_copies
-from .files import KnownFile
 from .links import linked_notes
 from .packing import Excerpt, Group, best_files_first, pack
 from .reading import day_number, day_text
 from .soft_links import SoftLinks
 from .standing import Standing, standing_of
+from .titles import Titles
 
 if TYPE_CHECKING:
     from ..vault.notes import Vault
@@ -57,6 +56,7 @@ class Retriever:
         self.vectors: VectorArm | None = None
         self._standing = Standing()
         self._links = SoftLinks(store)
+        self._titles = Titles()
 
     def search(self, request: Request, today: date) -> tuple[SearchResult, set[str]]:
         """The result, and the files that turned out to be other than indexed (then search again after a look)."""
@@ -83,14 +83,19 @@ class Retriever:
         file, number = corpus.column("file"), corpus.column("number")
         pairs = [(s, v) for s, v in zip(ranked.slots.tolist(), ranked.scores.tolist(), strict=True) if v >= floor]
         pairs = without_copies(pairs, corpus, file)
-        at = {(int(file[slot]), int(number[slot])): (slot, score) for slot, score in pairs}
+        slots = [slot for slot, _ in pairs]
+        files, numbers = file[slots].tolist(), number[slots].tolist()
+        at = dict(zip(zip(files, numbers, strict=True), pairs, strict=True))
 
         def read(path: str, where: int) -> Excerpt | None:
             found = at.get((corpus.files[path].id, where))
             return reader.excerpt(*found) if found is not None else None
 
-        order = best_files_first([(slot, int(file[slot]), score) for slot, score in pairs], min(limit, FILES_FIRST))
-        places = [(corpus.path_of(slot), int(number[slot])) for slot, _ in order]
+        rows = [(slot, of, score) for (slot, score), of in zip(pairs, files, strict=True)]
+        place_of = {slot: (of, where) for slot, of, where in zip(slots, files, numbers, strict=True)}
+        order = best_files_first(rows, min(limit, FILES_FIRST))
+        path_of = {of: entry.path for of in set(files) if (entry := corpus.by_id[of]) is not None}
+        places = [(path_of[of], where) for of, where in (place_of[slot] for slot, _ in order) if of in path_of]
         groups = pack(places, read, limit, budget, reader.clip, max(self._chunk_chars, 400))
         hits = tuple(self._hit(group, reader, context.demoted) for group in self._in_order(groups, context.preferred))
         if not hits:
@@ -190,7 +195,7 @@ class Retriever:
             dense=self.vectors.dense(corpus, request.asked) if self.vectors is not None else None,
             resolve=self._links.current(),
             linked=self._links.files,
-            titles=lambda numbers: [_title_in(corpus.by_id[number], folded) for number in numbers],
+            titles=lambda numbers: self._titles.worth(corpus, numbers, folded),
         )
 
     def _named(self, query: "QueryTerms", standing: Standing) -> tuple[frozenset[int], frozenset[str]]:
@@ -240,42 +245,3 @@ def _as_day(text: str, last: bool, today: date) -> str:
         if span is not None:
             return span[1 if last else 0].isoformat()
     return ""
-
-
-def _title_in(entry: KnownFile | None, text: str) -> float:
-    """The square root of the length of the longest name of a file that stands in a text, in Chinese characters.
-
-    Latin letters count 1/2.5 (retrieval ledger, section 5). A name of one character, or of less than three Latin
-    letters, is a word like others.
-    """
-    best = 0.0
-    if entry is not None:
-        if entry.names is None:
-            entry.names = tuple(_names(entry))
-        for name, worth in entry.names:
-            if worth > best and name in text and _stands_in(name, text):
-                best = worth
-    return best
-
-
-def _names(entry: KnownFile) -> Iterable[tuple[str, float]]:
-    stem = entry.path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
-    for name in dict.fromkeys(one.strip().casefold() for one in (entry.title, stem, *entry.aliases)):
-        latin = sum(1 for char in name if char < "\u2e80")
-        length = len(name) - latin + latin / 2.5
-        if length >= 1.2 and len(name) > 1:
-            yield name, sqrt(length)
-
-
-def _stands_in(name: str, text: str) -> bool:
-    at = text.find(name)
-    while at >= 0:
-        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
-        if not (_glued(before, name[0]) or _glued(name[-1], after)):
-            return True
-        at = text.find(name, at + 1)
-    return False
-
-
-def _glued(left: str, right: str) -> bool:
-    return bool(left and right) and left.isalnum() and right.isalnum() and left < "\u2e80" and right < "\u2e80"

@@ -16,11 +16,12 @@ _FIELDS = {
     "file": np.int32,  # id of its file
     "place": np.int32,  # of its first unit
     "size": np.int32,  # units; 0 when its file is gone
-    "length": np.int64,  # terms
-    "shortest": np.int64,  # least blurred length of its units, in twentieths
+    "length": np.int32,  # terms
+    "shortest": np.int32,  # least blurred length of its units, in twentieths
     "flags": np.uint8,  # of any of its units
     "before": np.int32,  # the stretch before it in the file, -1 for none
     "after": np.int32,
+    "joined": np.bool_,  # whether there is one before or after it
 }
 
 
@@ -51,6 +52,12 @@ class Stretches:
             after = self.column("after")[found[-1]]
             found.append(after[after >= 0])
         return np.concatenate(found)
+
+    @property
+    def joined(self) -> NDArray[np.bool_]:
+        """Which stretches have another one beside them."""
+        joined: NDArray[np.bool_] = self._table["joined"][: self.count]
+        return joined
 
     def ids_for(self, old: Ints, units: int) -> Ints:
         """Ids for a file of some units that has had ``old`` so far: those, and new ones."""
@@ -103,7 +110,17 @@ class Stretches:
         self.living += int(table["size"][at] == 0)
         length = int(lengths.sum())
         self.total += length - int(table["length"][at])
-        values = (file, place, len(lengths), length, int(blurred.min()), int(np.bitwise_or.reduce(flags)), -1, -1)
+        values = (
+            file,
+            place,
+            len(lengths),
+            length,
+            int(blurred.min()),
+            int(np.bitwise_or.reduce(flags)),
+            -1,
+            -1,
+            False,
+        )
         for name, value in zip(_FIELDS, values, strict=True):
             table[name][at] = value
         self._first = grown(self._first, file + 1, -1)
@@ -125,6 +142,7 @@ class Stretches:
         follows = file[1:] == file[:-1]
         table["before"][ids] = np.append(-1, np.where(follows, ids[:-1], -1))
         table["after"][ids] = np.append(np.where(follows, ids[1:], -1), -1)
+        table["joined"][ids] = (table["before"][ids] >= 0) | (table["after"][ids] >= 0)
         opens = np.append(True, ~follows)
         self._first = grown(self._first, int(file.max()) + 1, -1)
         self._first[file[opens]] = ids[opens]

@@ -213,7 +213,7 @@ def respell(target: str, old: str, new: str, paths: "LinkIndex | Iterable[str]",
 
 def is_attachment(target: str) -> bool:
     """Whether the target is a picture, recording or document by its ending: a missing one is no missing note."""
-    return _ATTACHMENTS.fullmatch(PurePosixPath(target).suffix) is not None
+    return "." in target and _ATTACHMENTS.fullmatch(PurePosixPath(target).suffix) is not None
 
 
 def _fold(text: str) -> str:

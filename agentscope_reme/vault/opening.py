@@ -49,6 +49,23 @@ def opened(root: Path, path: str) -> Iterator[Opened]:
         os.close(descriptor)
 
 
+def read_file(root: Path, path: str) -> bytes:
+    """All bytes of a regular file; refuses what :func:`opened` refuses."""
+    names = parse_path(path)
+    descriptor = _open_at_once(str(root), "/".join(names)) if os.name != "nt" else None
+    if descriptor is not None:
+        try:
+            status = os.fstat(descriptor)
+            if modes.S_ISREG(status.st_mode):
+                return read_all(descriptor, status.st_size)
+        except OSError as error:
+            raise refusal(error, path, reading=True) from error
+        finally:
+            os.close(descriptor)
+    with opened(root, path) as (walked, status, _):
+        return read_all(walked, status.st_size)
+
+
 def read_all(descriptor: int, size: int) -> bytes:
     """The bytes of an open file, also when it grows meanwhile."""
     wanted = min(size + 1, 1 << 30)  # one call gives no more than 2 GiB

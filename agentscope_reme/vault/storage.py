@@ -18,7 +18,7 @@ from typing import Final, Literal
 from ..errors import NoteChanged, NoteError, NoteExists, NoteNotFound, PathError
 from .layout import DIALOG, HISTORY, METADATA, TEMP_PREFIX, TOOL_RESULT, iter_files
 from .lock import VaultLock
-from .opening import Opened, opened, read_all
+from .opening import Opened, opened, read_all, read_file
 from .paths import Folder, Place, locate, parse_path, refuse_twin, unportable
 from .refusals import refusal
 
@@ -86,8 +86,7 @@ class Storage:
 
     def read(self, path: str) -> bytes:
         """All bytes of a file."""
-        with opened(self.root, path) as (descriptor, status, _):
-            return read_all(descriptor, status.st_size)
+        return read_file(self.root, path)
 
     def read_if_any(self, path: str) -> bytes | None:
         """All bytes of a file, or None when there is nothing of that name."""

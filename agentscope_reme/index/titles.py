@@ -1,0 +1,87 @@
+"""Whether a file's name stands whole in a question: letter by letter, where the first two of them do."""
+
+from collections.abc import Iterable, Sequence
+from math import sqrt
+
+import numpy as np
+
+from .columns import grown
+from .corpus import Corpus
+from .keyword_columns import Ints
+from .known_file import KnownFile
+
+# How two of a file's names begin and end, as numbers of 16 bits; these for no name, and for one to be looked at.
+_NONE, _LOOK = 0x0001_0001, 0
+_KEPT = 2
+_PAIRS = 65_536
+
+
+class Titles:
+    """How the names of the files that were compared begin and end. Not thread-safe: the owner holds a lock."""
+
+    def __init__(self) -> None:
+        self._corpus: Corpus | None = None
+        self._state = (-1, -1)
+        self._ends: list[Ints] = []
+
+    def worth(self, corpus: Corpus, numbers: Ints, text: str) -> Sequence[float]:
+        """For each of some file ids how much it is worth that one of its names stands in ``text`` (case-folded)."""
+        state = (corpus.renames, corpus.numbering)
+        if corpus is not self._corpus or state != self._state:
+            self._corpus, self._state = corpus, state
+            self._ends = [np.full(len(corpus.by_id), _LOOK, np.uint32) for _ in range(_KEPT)]
+        self._ends = [grown(ends, len(corpus.by_id), _LOOK) for ends in self._ends]
+        there = np.zeros(_PAIRS, bool)
+        there[[_LOOK, *(_pair(text[at : at + 2]) for at in range(len(text) - 1))]] = True
+        look = np.zeros(len(numbers), bool)
+        for ends in self._ends:
+            begin_and_end = ends[numbers]
+            look |= there[begin_and_end >> 16] & there[begin_and_end & 0xFFFF]
+        out = [0.0] * len(numbers)
+        for at in np.flatnonzero(look).tolist():
+            number = int(numbers[at])
+            names = list(_names(corpus.by_id[number]))
+            out[at] = max((worth for name, worth in names if name in text and _stands_in(name, text)), default=0.0)
+            if len(names) <= _KEPT:
+                for ends, known in zip(self._ends, [*(_ends(name) for name, _ in names), _NONE, _NONE], strict=False):
+                    ends[number] = known
+        return out
+
+
+def _ends(name: str) -> int:
+    return _pair(name[:2]) << 16 | _pair(name[-2:])
+
+
+def _pair(chars: str) -> int:
+    """Two characters as a number of 16 bits, neither ``_LOOK`` nor half of ``_NONE``; others may have the same."""
+    return 2 + (ord(chars[0]) * 8_191 + ord(chars[1])) % (_PAIRS - 2)
+
+
+def _names(entry: KnownFile | None) -> Iterable[tuple[str, float]]:
+    """The names of a file with their worth: the square root of their length in Chinese characters.
+
+    Latin letters count 1/2.5 (retrieval ledger, section 5). A name of one character, or of less than three Latin
+    letters, is a word like others.
+    """
+    if entry is None:
+        return
+    stem = entry.path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    for name in dict.fromkeys(one.strip().casefold() for one in (entry.title, stem, *entry.aliases)):
+        latin = sum(1 for char in name if char < "\u2e80")
+        length = len(name) - latin + latin / 2.5
+        if length >= 1.2 and len(name) > 1:
+            yield name, sqrt(length)
+
+
+def _stands_in(name: str, text: str) -> bool:
+    at = text.find(name)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
+        if not (_glued(before, name[0]) or _glued(name[-1], after)):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _glued(left: str, right: str) -> bool:
+    return bool(left and right) and left.isalnum() and right.isalnum() and left < "\u2e80" and right < "\u2e80"
