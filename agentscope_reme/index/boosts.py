@@ -18,20 +18,25 @@ if TYPE_CHECKING:
     from .query_terms import QueryTerms
 
 
+_LONGEST_SPAN = 4_000_000  # days
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """What ranking needs beside corpus and question, prepared by the caller.
 
     ``allowed`` masks slots by the filter. ``named`` are the speakers whom the question names and ``name_terms`` the
-    terms they are named by. ``closeness`` maps day numbers to how near they are to the dates asked for. ``demoted`` and
-    ``preferred`` are file ids. ``dense`` is what vectors say. ``resolve`` finds the path that a link leads to, and
-    ``linked`` the ids of the files at some paths, by their numbers in the anchors.
+    terms they are named by. ``closeness`` maps day numbers to how near they are to the dates asked for, and ``days``
+    are all that a unit has (see :func:`days_of`), where they are known already. ``demoted`` and ``preferred`` are file
+    ids. ``dense`` is what vectors say. ``resolve`` finds the path that a link leads to, and ``linked`` the ids of the
+    files at some paths, by their numbers in the anchors.
     """
 
     allowed: NDArray[np.bool_] | None = None
     named: frozenset[int] = frozenset()
     name_terms: frozenset[str] = frozenset()
     closeness: Callable[[Ints], NDArray[np.float64]] | None = None
+    days: Ints | None = None
     demoted: frozenset[int] = frozenset()
     preferred: frozenset[int] = frozenset()
     dense: "Dense | None" = None
@@ -44,9 +49,23 @@ def days_asked_for(corpus: Corpus, context: Context) -> Ints:
     """The days asked for that some unit has."""
     if context.closeness is None:
         return np.zeros(0, np.int64)
-    days = distinct(corpus.column("day")[corpus.units.alive])
-    days = days[days != 0]
+    days = context.days if context.days is not None else days_of(corpus)
     return days[context.closeness(days) >= 0.9]
+
+
+def days_of(corpus: Corpus) -> Ints:
+    """The known days of all units, ascending, each once."""
+    days = corpus.column("day")
+    if corpus.units.dead:
+        days = days[corpus.units.alive]
+    low, high = int(days.min(initial=0)), int(days.max(initial=0))
+    if high - low > _LONGEST_SPAN:
+        days = distinct(days)
+    else:  # a mark for each day of the span costs less than a sort of all units
+        marks = np.zeros(high - low + 1, bool)
+        marks[days - low] = True
+        days = np.flatnonzero(marks) + low
+    return days[days != 0]
 
 
 def stretches_of_days(corpus: Corpus, days: Ints) -> Ints:
@@ -63,10 +82,13 @@ def ceiling_factors(
     table = corpus.stretches
     out = np.ones(len(stretches))
     if context.closeness is not None and weights.date:
-        slots = np.flatnonzero(corpus.units.alive)
-        near = _nearness(context, corpus.column("day")[slots])
+        days = context.days if context.days is not None else days_of(corpus)
+        near = context.closeness(days)
+        days, near = days[near > 0], near[near > 0]
+        slots = np.flatnonzero(np.isin(corpus.column("day"), days) & corpus.units.alive)
         most = np.ones(table.count)
-        np.maximum.at(most, corpus.column("stretch")[slots], 1 + weights.date * near)
+        close = near[np.searchsorted(days, corpus.column("day")[slots])]
+        np.maximum.at(most, corpus.column("stretch")[slots], 1 + weights.date * close)
         out = most[stretches]
     if context.named and weights.speaker:
         out *= 1 + weights.speaker

@@ -9,7 +9,7 @@ from unicodedata import normalize
 from ..models import FileLink
 from ..vault.link_target import LinkIndex, LinkRule, Resolution, is_attachment, resolve
 from ..vault.pairs import Pairs, hash_of
-from .link_records import NO_LINKS, first_links, links_in, links_to, packed_links, targets_in
+from .link_records import NO_LINKS, first_records, link_of, links_in, links_to, packed_links, targets_in
 from .texts import Texts
 
 Direction = Literal["out", "in", "both"]
@@ -117,13 +117,13 @@ class LinkGraph:
         A file that is linked in both directions is met in each. What no file answers to is met by what is written.
         """
         out: dict[str, Step] = {}
-        for link in first_links(path, self._packed(path)):
+        for record in first_records(self._packed(path)):
             if len(out) >= most:
                 break
-            edge = self._edge(link)
-            target = self._far_end(edge)
+            resolution = self.resolve(record[0], path)
+            target = _far_end(record[0], resolution)
             if target is not None and target != path and target not in out:
-                out[target] = Step(target, 1, edge, target in self._index)
+                out[target] = Step(target, 1, Edge(link_of(path, record), resolution), target in self._index)
         sources = {
             source: target
             for target, linking in sorted(self._leading_to(path, self.rule), reverse=True)
@@ -179,7 +179,7 @@ class LinkGraph:
     def _neighbours(self, path: str, direction: Direction) -> Iterator[tuple[str, Edge]]:
         if direction in ("out", "both"):
             for edge in self.outlinks(path):
-                if (target := self._far_end(edge)) is not None:
+                if (target := _far_end(edge.link.target_path, edge.resolution)) is not None:
                     yield target, edge
         if direction in ("in", "both"):
             for edge in self.inlinks(path):
@@ -187,11 +187,6 @@ class LinkGraph:
 
     def _edge(self, link: FileLink) -> Edge:
         return Edge(link, self.resolve(link.target_path, link.source_path))
-
-    def _far_end(self, edge: Edge) -> str | None:
-        """The file a link leads to, or the note it would lead to; attachments that are not indexed are no notes."""
-        missing = edge.resolution.kind in ("unresolved", "ambiguous") and not is_attachment(edge.link.target_path)
-        return edge.target or (edge.link.target_path if missing else None)
 
     def _leading_to(self, path: str, rule: LinkRule) -> Iterator[tuple[str, list[str]]]:
         """Target texts that stand for a file, and the files that use them."""
@@ -232,6 +227,12 @@ class LinkGraph:
             if not self._sources.has(text):
                 self._alike.discard(hash_of(_key(target)), text)
                 self._texts.forget(target)
+
+
+def _far_end(target: str, resolution: Resolution) -> str | None:
+    """The file a link leads to, or the note it would lead to; attachments that are not indexed are no notes."""
+    missing = resolution.kind in ("unresolved", "ambiguous") and not is_attachment(target)
+    return resolution.path or (target if missing else None)
 
 
 def _key(target: str) -> str:

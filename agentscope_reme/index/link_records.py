@@ -7,6 +7,7 @@ from typing import Any, cast
 from ..models import FileLink
 
 NO_LINKS = b""
+Record = tuple[Any, ...]
 
 
 def packed_links(links: Iterable[FileLink]) -> bytes:
@@ -20,23 +21,23 @@ def packed_records(records: Iterable[Sequence[Any]]) -> bytes:
     return marshal.dumps(links) if links else NO_LINKS
 
 
-def records_in(packed: bytes) -> list[tuple[Any, ...]]:
+def records_in(packed: bytes) -> list[Record]:
     """The links as JSON values, for a snapshot: target and line, and where there is more to say, the rest."""
-    return cast("list[tuple[Any, ...]]", marshal.loads(packed)) if packed else []
+    return cast("list[Record]", marshal.loads(packed)) if packed else []
 
 
 def links_in(path: str, packed: bytes) -> tuple[FileLink, ...]:
     """The links of the file ``path``, as they were."""
-    return tuple(_link(path, record) for record in marshal.loads(packed)) if packed else ()
+    return tuple(link_of(path, record) for record in marshal.loads(packed)) if packed else ()
 
 
-def first_links(path: str, packed: bytes) -> Iterator[FileLink]:
-    """The first link of the file ``path`` to each of its targets, in their order."""
+def first_records(packed: bytes) -> Iterator[Record]:
+    """The first link to each target, in their order; :func:`link_of` makes a link of one."""
     met = {""}
-    for record in marshal.loads(packed) if packed else ():
+    for record in records_in(packed):
         if record[0] not in met:
             met.add(record[0])
-            yield _link(path, record)
+            yield record
 
 
 def targets_in(packed: bytes) -> list[str]:
@@ -46,7 +47,7 @@ def targets_in(packed: bytes) -> list[str]:
 
 def links_to(path: str, packed: bytes, target: str) -> list[FileLink]:
     """Those that have this target."""
-    return [_link(path, record) for record in marshal.loads(packed) if record[0] == target] if packed else []
+    return [link_of(path, record) for record in marshal.loads(packed) if record[0] == target] if packed else []
 
 
 def _record(link: FileLink) -> tuple[Any, ...]:
@@ -54,7 +55,8 @@ def _record(link: FileLink) -> tuple[Any, ...]:
     return (link.target_path, link.line, *(rest if any(rest) or "" in rest else ()))
 
 
-def _link(path: str, record: tuple[Any, ...]) -> FileLink:
+def link_of(path: str, record: Record) -> FileLink:
+    """The link of the file ``path`` that a record stands for."""
     if len(record) == 2:
         return FileLink(path, record[0], line=record[1])
     target, line, anchor, predicate, alias, embed, size = record

@@ -70,11 +70,12 @@ def _note(corpus: "Corpus", step: "Step") -> LinkedNote:
     edge = step.edge
     assert edge is not None, "only the start of a walk has no edge"
     link = edge.link
+    name, description, *_ = entry.card if entry is not None else ("", "")
     inward = link.source_path == step.path and edge.target != step.path
     return LinkedNote(
         path=step.path,
-        name=entry.title if entry is not None else "",
-        description=entry.description if entry is not None else "",
+        name=name,
+        description=description,
         direction="in" if inward else "out",
         via=(edge.target or link.target_path) if inward else link.source_path,
         line=link.line,

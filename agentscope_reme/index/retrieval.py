@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..vault.notes import Vault
     from ..weights import Weights
     from .embedding import Asked
+    from .keyword_columns import Ints
     from .query_terms import QueryTerms
     from .store import Store
     from .tokenizer import Tokenizer
@@ -190,6 +191,7 @@ class Retriever:
             named=named,
             name_terms=name_terms,
             closeness=closeness_by_day(query.dates) if query.dates else None,
+            days=self._known_days(standing) if query.dates else None,
             demoted=standing.superseded | ended,
             preferred=standing.preferred,
             dense=self.vectors.dense(corpus, request.asked) if self.vectors is not None else None,
@@ -197,6 +199,13 @@ class Retriever:
             linked=self._links.files,
             titles=lambda numbers: self._titles.worth(corpus, numbers, folded),
         )
+
+    def _known_days(self, standing: Standing) -> "Ints":
+        from .boosts import days_of
+
+        if standing.days is None:
+            standing.days = days_of(self._store.corpus)
+        return standing.days
 
     def _named(self, query: "QueryTerms", standing: Standing) -> tuple[frozenset[int], frozenset[str]]:
         """Speakers that the question names, and the terms they are named by."""

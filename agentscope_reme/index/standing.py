@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .corpus import Corpus
+from .keyword_columns import Ints
 from .reading import day_number
 
 _LINK = re.compile(r"^!?\[\[([^\]|#]+)(?:[#|][^\]]*)?\]\]$")
@@ -20,6 +21,7 @@ class Standing:
     voices: frozenset[int] = frozenset()  # speakers of living files
     ends: dict[int, int] = field(default_factory=dict)  # file id -> last day it is valid
     spoken: dict[str, frozenset[str]] = field(default_factory=dict)  # a speaker's name -> its terms
+    days: Ints | None = None  # of all units, once a question has named a date
 
 
 def standing_of(corpus: Corpus, before: Standing) -> Standing:

@@ -104,3 +104,58 @@ def test_most_units_are_left_out_when_the_question_is_specific(corpus_index, mon
     context = opened.retriever._context(terms, Request("otter-17 violin bridge"), date(2026, 3, 18))
     assert len(rank(opened.store.corpus, terms, context, Weights(), 5).slots) >= 5
     assert scored[-1] < opened.store.corpus.units.count / 3
+
+
+def test_only_stretches_with_a_word_a_name_or_a_link_are_candidates(corpus_index):
+    from agentscope_reme.index.candidates import candidates
+    from agentscope_reme.index.question import Question
+
+    opened = corpus_index._opened()
+    corpus, today = opened.store.corpus, date(2026, 3, 18)
+
+    def found(query: str) -> int:
+        terms = opened.tokenizer.query(query, today)
+        context = opened.retriever._context(terms, Request(query), today)
+        return len(candidates(Question(corpus, terms, context, Weights()), context, Weights()).stretches)
+
+    rare = found("otter")
+    assert found("unheard word") == 0
+    assert 0 < rare < corpus.stretches.living
+    assert rare < found("otter river") <= corpus.stretches.living
+
+
+def test_the_postings_of_a_word_are_read_once_for_a_question(corpus_index, monkeypatch):
+    from collections import Counter
+
+    from agentscope_reme.index.keyword import KeywordIndex
+
+    opened = corpus_index._opened()
+    today, query = date(2026, 3, 18), "garden alarm garden market"
+    terms = opened.tokenizer.query(query, today)
+    context = opened.retriever._context(terms, Request(query), today)
+    read: Counter[tuple[int, int]] = Counter()
+    real = KeywordIndex._of
+
+    def counted(self, number):
+        read[id(self), number] += 1
+        return real(self, number)
+
+    monkeypatch.setattr(KeywordIndex, "_of", counted)
+    assert len(rank(opened.store.corpus, terms, context, Weights(), 5).slots) >= 5
+    assert max(read.values()) == 1
+
+
+def test_the_days_of_a_vault_are_gathered_once_for_many_questions_about_dates(corpus_index, monkeypatch):
+    from agentscope_reme.index import boosts
+
+    opened = corpus_index._opened()
+    gathered: list[int] = []
+    real = boosts.days_of
+    monkeypatch.setattr(boosts, "days_of", lambda corpus: gathered.append(1) or real(corpus))
+    for query in ("2026-03-05", "昨天", "otter in March 2026"):
+        opened.retriever.search(Request(query), date(2026, 3, 18))
+    assert len(gathered) <= 1
+    corpus = opened.store.corpus
+    assert opened.retriever._current_standing().days.tolist() == sorted(
+        set(corpus.column("day")[corpus.units.alive].tolist()) - {0}
+    )
