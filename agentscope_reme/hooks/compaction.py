@@ -11,7 +11,7 @@ from ..memory.blocks import text_of
 from ..memory.headroom import head_room, room_of_step
 from ..memory.in_memory import ReMeInMemoryMemory
 from ..memory.kept_results import keep_shown
-from ..memory.tool_result import current_window
+from ..memory.running import Step, current_step, current_window
 from ..memory.vault_tools import current_tools, tools_in
 from .announcement import announce
 from .foreign import compact_foreign
@@ -79,6 +79,7 @@ async def _keep(reme: "ReMe", agent: Any) -> None:
     if toolkit is not None and hasattr(toolkit, "register_middleware"):
         reme.tool_results.install(toolkit)
     tools = tools_in(toolkit, reme)
+    current_step.set(Step(reme.tool_results, toolkit))
     current_tools.set(tools)
     head_room.set(None)
     system_prompt = str(getattr(agent, "sys_prompt", None) or "")

@@ -11,7 +11,6 @@ import logging
 import math
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from contextvars import ContextVar
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from .blocks import blocks_of, output_blocks
 from .clipping import Clipped, Pointer, byte_length, clipped
 from .headroom import head_room
 from .media import inline_media
+from .running import current_step, current_window, restoring
 from .tokens import TokenBudget
 from .vault_pages import page_call
 from .vault_tools import current_tools
@@ -36,9 +36,6 @@ logger = logging.getLogger(__name__)
 # Under this key of Msg.metadata: {call id: {"limit": bytes, "path": ..., "size": ..., "lines": ..., "total": characters
 # of the full text, "notice": the line that stands in the text, "again": the call that shows a page once more}}.
 STATE_KEY = "reme_tool_results"
-
-# The window of the agent whose step is running, for the middleware, which is not told whose call it wraps.
-current_window: ContextVar[int | None] = ContextVar("agentscope_reme_window", default=None)
 
 # No result is cut below this, so that the notice always fits.
 MIN_BYTES = 400
@@ -89,11 +86,18 @@ class ToolResultCompactor:
 
     def install(self, toolkit: Any) -> bool:
         """Register the middleware on a toolkit, once; return whether it was new."""
-        for middleware in getattr(toolkit, "_middlewares", []):
-            if getattr(middleware, "__self__", None) is self:
-                return False
+        if self._is_installed(toolkit):
+            return False
         toolkit.register_middleware(self.middleware)
         return True
+
+    def _is_installed(self, toolkit: Any) -> bool:
+        return any(getattr(one, "__self__", None) is self for one in getattr(toolkit, "_middlewares", ()))
+
+    def _is_of_another_vault(self) -> bool:
+        """Whether the agent that calls has another one of these, on a toolkit that agents of two vaults share."""
+        step = current_step.get()
+        return step is not None and step.results is not self and self._is_installed(step.toolkit)
 
     async def middleware(
         self,
@@ -106,10 +110,12 @@ class ToolResultCompactor:
         ends.
         """
         call: Mapping[str, Any] = kwargs.get("tool_call") or {}
-        exempt = call.get("name") in self.reading_tools
+        exempt = call.get("name") in self.reading_tools or self._is_of_another_vault()
         held: ToolResponse | None = None
+        restore = restoring()
         try:
             async for response in await next_handler(**kwargs):
+                restore()
                 # The same object again has been added to: by the tool, or by AgentScope when it interrupts one.
                 if held is not None and held is not response:
                     yield await self._bound_response(call, held, save=False)
@@ -119,9 +125,11 @@ class ToolResultCompactor:
                 else:
                     held = response
         except Exception:
+            restore()
             if held is not None:
                 yield await self._bound_response(call, held, save=True)
             raise
+        restore()
         if held is not None:
             yield await self._bound_response(call, held, save=True)
 

@@ -17,7 +17,7 @@ from agentscope.message import TextBlock
 from agentscope.tool import ToolResponse
 
 from ..errors import NoteError, NoteExists, ReMeError
-from ..memory.tool_result import current_window
+from ..memory.running import current_window
 from ..quoting import attribute, defused, page_text, search_text
 from ..vault.layout import DIALOG
 from .journal_page import turns_text

@@ -14,7 +14,7 @@ from agentscope.pipeline import MsgHub
 from agentscope.plan import PlanNotebook
 from agentscope.session import JSONSession
 from agentscope.token import CharTokenCounter
-from agentscope.tool import ToolResponse
+from agentscope.tool import Toolkit, ToolResponse
 from pydantic import BaseModel
 
 from tests.hooks.agents import (
@@ -528,6 +528,53 @@ async def test_metadata_that_is_no_json_stops_neither_the_hook_nor_the_session(v
     assert agent.memory.content[0][0].metadata.get("when") == datetime(2026, 3, 16), (
         "the memory keeps what it was given"
     )
+
+
+async def rows(n: int = 1) -> ToolResponse:
+    """Return rows.
+
+    Args:
+        n (int): How many.
+    """
+    return response("row of data 12345 " * n)
+
+
+def results_in(vault_dir):
+    return sorted(path.read_text() for path in vault_dir.glob("session/tool_result/*"))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+async def test_agents_of_two_vaults_that_share_a_toolkit_keep_their_results_apart(tmp_path, first):
+    """Whichever was attached first: a result in the other's vault could be neither read nor kept to oneself."""
+    toolkit = Toolkit()
+    toolkit.register_tool_function(rows)
+    agents = []
+    for name, count in (("one", 5_000), ("two", 6_000)):
+        model = ScriptedModel([call("rows", n=count), "Read."])
+        agents.append(agent_of(reme_over(tmp_path / name, 8_000), model, toolkit=toolkit, name=name))
+    for agent in (agents[first], agents[1 - first]):
+        await agent(user("go"))
+    assert results_in(tmp_path / "one") == ["row of data 12345 " * 5_000]
+    assert results_in(tmp_path / "two") == ["row of data 12345 " * 6_000]
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+async def test_a_tool_that_runs_an_agent_leaves_the_other_tools_their_bounds(tmp_path, parallel):
+    inner = ScriptedModel([call("rows", n=500), "Found."])
+
+    async def ask() -> ToolResponse:
+        """Ask another agent, of another vault and with a smaller window."""
+        other = agent_of(reme_over(tmp_path / "two", 2_000), inner, rows, name="Otto")
+        return response((await other(user("look"))).get_text_content())
+
+    model = ScriptedModel([[call("ask"), call("rows", n=3_500)], "Done."])
+    agent = agent_of(reme_over(tmp_path / "one", 40_000), model, ask, rows, parallel_tool_calls=parallel)
+    await agent(user("go"))
+    told = sorted(len(message["content"]) for message in model.last.messages if message["role"] == "tool")
+    assert told[0] == len("Found.")
+    assert told[1] > 20_000, "a quarter of its own window, not of the other's"
+    assert results_in(tmp_path / "one") == ["row of data 12345 " * 3_500]
+    assert results_in(tmp_path / "two") == ["row of data 12345 " * 500]
 
 
 class Unspeakable:
