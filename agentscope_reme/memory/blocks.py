@@ -71,6 +71,15 @@ def has_results(message: "Msg") -> bool:
     return any(block.get("type") == "tool_result" for block in blocks_of(message))
 
 
+def with_text_ids(message: "Msg") -> "Msg":
+    """Make the ids of a message's calls and results text, in place, where an endpoint gave something else."""
+    for block in blocks_of(message):
+        name = block.get("id")
+        if name is not None and not isinstance(name, str) and block.get("type") in ("tool_use", "tool_result"):
+            block["id"] = shown(name)
+    return message
+
+
 def has_content(message: "Msg") -> bool:
     """Say whether anything of the message would reach a model."""
     blocks = blocks_of(message)

@@ -14,7 +14,7 @@ from ..config import ReMeConfig
 from ..errors import StateError
 from ..vault.encoding import clean_text
 from . import state as saved_state
-from .blocks import COMPRESSED, RECALL
+from .blocks import COMPRESSED, RECALL, with_text_ids
 from .breaker import Breaker
 from .envelope import envelope_id, envelope_text, without_envelope
 from .history import TokenEstimate, history_text, token_estimate
@@ -168,7 +168,8 @@ class ReMeInMemoryMemory(InMemoryMemory):
             if allow_duplicates or not known:
                 ids.add(message.id)
                 added.append(message)
-        for entry in [(deepcopy(message), mark_list(marks)) for message in added]:  # all, or none when one cannot be
+        entries = [(with_text_ids(deepcopy(message)), mark_list(marks)) for message in added]
+        for entry in entries:  # all, or none when one cannot be
             if self.tool_results is not None:
                 self.tool_results.stamp(entry[0])
             self._content.append(entry)

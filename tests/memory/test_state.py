@@ -573,3 +573,15 @@ async def test_a_copy_of_a_memory_goes_its_own_way(tmp_path: Path) -> None:
         assert [m.content for m in await other.get_memory()][-1] == "two"
         assert "two" not in [m.content for m in await memory.get_memory()]
         assert other.vault is memory.vault
+
+
+@pytest.mark.parametrize("odd", [7, 1.5, ["x"], {"a": 1}], ids=str)
+async def test_ids_of_calls_that_are_no_text_stop_neither_the_memory_nor_a_later_load(tmp_path: Path, odd: Any) -> None:
+    memory = ReMe(tmp_path).get_in_memory_memory("s")
+    message = called(odd)
+    await memory.add([user("go"), message, answered(odd), said("done")])
+    assert message.content[0]["id"] == odd, "what was given is not changed"
+    assert len(await memory.get_memory()) == 4, "the result belongs to its call"
+    other = ReMe(tmp_path).get_in_memory_memory("other")
+    other.load_state_dict(json.loads(text(memory.state_dict())))
+    assert shown(other) == shown(memory)
