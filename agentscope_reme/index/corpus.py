@@ -50,6 +50,7 @@ class Corpus:
         # Names of the files that came, went or got other names lately, and how many changes of names there were.
         self.renamed: deque[tuple[str, ...]] = deque(maxlen=1_000)
         self.renames = 0
+        self.filtered: dict[tuple[str, ...], tuple[int, Any]] = {}  # see filters.py
         self.numbering = 0  # raised when file ids, slots or speakers get new numbers
 
     # --- what ranking reads ---------------------------------------------------------------------------------------

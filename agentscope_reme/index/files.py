@@ -6,7 +6,7 @@ is nothing for the garbage collector to look at.
 
 import marshal
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,11 @@ class Files(Mapping[str, KnownFile]):
 
     def __len__(self) -> int:
         return len(self._rows.ids)
+
+    @property
+    def paths_by_id(self) -> Sequence[str]:
+        """The path of each id, also of files that went."""
+        return self._rows.paths
 
     def living(self) -> Iterator[KnownFile]:
         """All files in their order; nothing may be put or removed meanwhile."""

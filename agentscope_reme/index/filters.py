@@ -13,6 +13,7 @@ from .files import KnownFile
 from .reading import day_number, plain
 
 _DATES = ("since", "until")
+_MOST_KEPT = 32  # values of keys, each with a byte for every file
 
 
 def allowed_slots(corpus: Corpus, wanted: Mapping[str, Any], as_day: Callable[[str, bool], str]) -> NDArray[np.bool_]:
@@ -23,10 +24,10 @@ def allowed_slots(corpus: Corpus, wanted: Mapping[str, Any], as_day: Callable[[s
     is, or holds, the one wanted. Several values mean any of them. Raises ConfigError for a date that cannot be read,
     PathError for a prefix that is no path inside the vault.
     """
-    checks = [_check(key, value) for key, value in wanted.items() if key not in _DATES and value is not None]
-    files = np.zeros(len(corpus.by_id), bool)
-    for entry in corpus.files.living():
-        files[entry.id] = all(check(entry) for check in checks)
+    files = np.ones(len(corpus.by_id), bool)
+    for key, value in wanted.items():
+        if key not in _DATES and value is not None:
+            files &= _files(corpus, key, value)
     allowed = files[corpus.column("file")] & corpus.units.alive
     days = corpus.column("day")
     for key in _DATES:
@@ -39,11 +40,30 @@ def allowed_slots(corpus: Corpus, wanted: Mapping[str, Any], as_day: Callable[[s
     return allowed
 
 
-def _check(key: str, value: Any) -> Callable[[KnownFile], bool]:
+def _files(corpus: Corpus, key: str, value: Any) -> NDArray[np.bool_]:
+    """The files by id that a key of the filter allows; of those that went, anything.
+
+    What a file says is looked at once: a changed file has another id, so that only new ids are asked about.
+    """
     values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
     if key == "path":
         prefixes = tuple(_prefix(str(one)) for one in values)
-        return lambda entry: entry.path.startswith(prefixes)
+        paths = corpus.files.paths_by_id
+        return np.fromiter((path.startswith(prefixes) for path in paths), bool, len(paths))
+    name = (key, *map(repr, values))
+    numbering, known = corpus.filtered.pop(name, (-1, np.zeros(0, bool)))
+    if numbering != corpus.numbering:
+        known = known[:0]
+    check = _check(key, values)
+    new = (corpus.by_id[number] for number in range(len(known), len(corpus.by_id)))
+    more = np.array([entry is not None and check(entry) for entry in new], bool)
+    corpus.filtered[name] = corpus.numbering, np.concatenate((known, more))
+    if len(corpus.filtered) > _MOST_KEPT:
+        del corpus.filtered[next(iter(corpus.filtered))]
+    return corpus.filtered[name][1]
+
+
+def _check(key: str, values: list[Any]) -> Callable[[KnownFile], bool]:
     if key in ("tags", "tag"):
         tags = {str(one).lstrip("#").casefold() for one in values}
         return lambda entry: any(_is_below(tag.casefold(), tags) for tag in entry.tags)
