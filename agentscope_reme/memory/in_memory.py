@@ -310,7 +310,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
     async def message_tokens(self) -> int:
         """Return the tokens of all messages, and of what closes calls nobody answered; only new ones are counted."""
         total = await self.ledger.settle(self.budget)
-        return total + await self._view.added(self._content, self.ledger, self._hidden(set()), self.budget)
+        return total + await self._view.added(self._content, self.ledger, self.budget)
 
     async def summary_tokens(self) -> int:
         """Return the tokens of the checkpoint in its envelope; 0 without one."""

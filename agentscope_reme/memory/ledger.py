@@ -34,6 +34,10 @@ class Ledger:
         # Messages with tool results that are still bounded as recent, oldest first, with the arguments of their calls.
         self.fresh_results: deque[tuple[Msg, Mapping[str, Any]]] = deque()
         self._open: set[Any] = set()
+        # By id: the messages whose call of it waits for a result, and where results stand that came without a call.
+        self._unanswered: dict[Any, list[tuple[int, Msg]]] = {}
+        self._orphans: dict[Any, list[int]] = {}
+        self._last_turn: Msg | None = None
         self._inputs: dict[str, Any] = {}
         # By object: weight, tokens by the counter, and the message itself, so that its address stays its own.
         self._costs: dict[int, tuple[int, int, Msg]] = {}
@@ -66,9 +70,48 @@ class Ledger:
         self.sound = self.sound and follow(self._open, message)
         for call in calls:
             self._inputs[str(call.get("id"))] = call.get("input")
+        self._pair(message)
         results = [str(result.get("id")) for result in results_of(message)]
         if results:
             self.fresh_results.append((message, {name: self._inputs.pop(name, None) for name in results}))
+
+    def _pair(self, message: "Msg") -> None:
+        """Follow calls and results as :func:`~agentscope_reme.memory.window.repaired` pairs them."""
+        only_results = True
+        for block in [] if isinstance(message.content, str) else blocks_of(message):
+            name, kind = block.get("id"), block.get("type")
+            if kind == "tool_result":
+                waiting = self._unanswered.get(name)
+                if waiting:
+                    waiting.pop()
+                    if not waiting:
+                        del self._unanswered[name]
+                else:
+                    self._orphans.setdefault(name, []).append(self._count)
+                continue
+            only_results = False
+            if kind == "tool_use":
+                waiting = self._unanswered.setdefault(name, [])
+                if not waiting or waiting[-1][1] is not message:
+                    waiting.append((self._count, message))
+        if not only_results or isinstance(message.content, str) or not blocks_of(message):
+            self._last_turn = message
+
+    def unanswered(self, *, over: bool) -> "list[tuple[Msg, list[dict[str, Any]]]]":
+        """Return the calls that a repair closes, by the message that holds them; ``over`` is that of the repair."""
+        found: dict[int, tuple[int, Msg, set[Any]]] = {}
+        for name, waiting in self._unanswered.items():
+            orphans = list(self._orphans.get(name, ()))
+            for place, message in waiting:
+                before = [orphan for orphan in orphans if orphan < place]
+                if before:
+                    orphans.remove(before[-1])
+                elif over or message is not self._last_turn:
+                    found.setdefault(id(message), (place, message, set()))[2].add(name)
+        ordered = sorted(found.values(), key=lambda one: one[0])
+        return [
+            (message, [call for call in calls_of(message) if call.get("id") in names]) for _, message, names in ordered
+        ]
 
     def drop_last(self, content: list[Entry]) -> bool:
         """Take the last message off the content and out of the account, when it is no call and no result.

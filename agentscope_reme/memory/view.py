@@ -1,15 +1,13 @@
 """What a memory shows of its content: messages by mark, histories that arrived broken repaired for the model."""
 
-import asyncio
-import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .blocks import calls_of
 from .ledger import Entry, Ledger
-from .pacing import MANY, Pace
+from .pacing import Pace
 from .tokens import TokenBudget
-from .window import repaired
+from .window import closed, repaired
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
@@ -20,16 +18,14 @@ class View:
 
     def __init__(self) -> None:
         self._shown: tuple[Sequence[Entry], int, list[Msg]] | None = None
-        self._forgotten = 0  # how often
         # The newest message when the last reasoning step began: no call up to it is running any more.
         self._begun: Msg | None = None
         # Tokens of messages that a repair added, by id, as one counter counts them.
-        self._costs: dict[tuple[str, int], int] = {}
+        self._costs: dict[tuple[Any, ...], int] = {}
 
     def forget(self) -> None:
         """Make the repaired whole again the next time, after messages were changed in place."""
         self._shown = None
-        self._forgotten += 1
 
     def begin(self, content: Sequence[Entry]) -> None:
         """Note that a reasoning step begins with this content: a call without a result will not get one."""
@@ -61,32 +57,18 @@ class View:
         ]
         return chosen if mark is not None else repaired(chosen, over=self._is_over(content))
 
-    async def added(self, content: list[Entry], ledger: Ledger, hidden: "set[str | None]", budget: TokenBudget) -> int:
+    async def added(self, content: list[Entry], ledger: Ledger, budget: TokenBudget) -> int:
         """Return the tokens of what a repair adds to the messages: the results of calls that nobody answered."""
         if self._is_whole(content, ledger):
             return 0
-        await self._repair_aside(content, ledger, hidden)
-        total, costs, pace = 0, {}, Pace()
-        for message in self.visible(content, ledger, None, hidden):
-            if message.id not in ledger.ids:
-                await pace.turn()
-                key = message.id, budget.generation
-                costs[key] = self._costs[key] if key in self._costs else await budget.raw_message(message)
-                total += budget.corrected(costs[key])
+        costs: dict[tuple[Any, ...], int] = {}
+        pace = Pace()
+        for message, calls in ledger.unanswered(over=self._is_over(content)):
+            await pace.turn()
+            key = message.id, len(calls), budget.generation
+            costs[key] = self._costs[key] if key in self._costs else await budget.raw_message(closed(message, calls))
         self._costs = costs
-        return total
-
-    async def _repair_aside(self, content: list[Entry], ledger: Ledger, hidden: "set[str | None]") -> None:
-        """Make the repaired whole of a long conversation beside the event loop, unless it changes meanwhile."""
-        present = self._shown is not None and self._shown[0] is content and self._shown[1] == len(content)
-        if present or len(content) <= MANY or any(ledger.marks.get(one) for one in hidden if one):
-            return
-        messages, over = [message for message, _ in content], self._is_over(content)
-        forgotten = self._forgotten
-        shown = await asyncio.to_thread(repaired, messages, over=over)
-        same = len(content) == len(messages) and all(map(operator.is_, messages, (one for one, _ in content)))
-        if same and self._forgotten == forgotten:
-            self._shown = (content, len(content), shown)
+        return sum(map(budget.corrected, costs.values()))
 
     def _is_whole(self, content: Sequence[Entry], ledger: Ledger) -> bool:
         return ledger.sound and not (ledger.waits and self._is_over(content))

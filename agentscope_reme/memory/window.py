@@ -246,7 +246,7 @@ def repaired(messages: Sequence["Msg"], *, over: bool = False) -> list["Msg"]:
             shown.append(_only(messages[where], ids))
         unanswered = [block for name, block in calls.items() if name not in answered]
         if unanswered and (over or i != last_turn):
-            shown.append(_closed(message, unanswered))
+            shown.append(closed(message, unanswered))
     return shown
 
 
@@ -310,7 +310,7 @@ def _with_content(message: "Msg", content: list[dict[str, Any]]) -> "Msg":
     return shown
 
 
-def _closed(message: "Msg", calls: list[dict[str, Any]]) -> "Msg":
+def closed(message: "Msg", calls: list[dict[str, Any]]) -> "Msg":
     """One message that answers calls nobody answered; its id and time follow from the call's."""
     from agentscope.message import Msg
 
@@ -318,6 +318,6 @@ def _closed(message: "Msg", calls: list[dict[str, Any]]) -> "Msg":
         {"type": "tool_result", "id": call.get("id"), "name": str(call.get("name") or ""), "output": INTERRUPTED}
         for call in {call.get("id"): call for call in calls}.values()
     ]
-    closed = Msg("system", results, "system", timestamp=message.timestamp)
-    closed.id = f"{message.id}-interrupted"
-    return closed
+    closing = Msg("system", results, "system", timestamp=message.timestamp)
+    closing.id = f"{message.id}-interrupted"
+    return closing

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agentscope_reme.memory.ledger import Ledger, weight
 from agentscope_reme.memory.tokens import TokenBudget
-from agentscope_reme.memory.window import is_sound
+from agentscope_reme.memory.window import closed, is_sound, repaired
 from tests.hooks.agents import ByteCounter
 from tests.memory.conversations import calls, histories, result, said, user
 
@@ -192,3 +192,17 @@ async def test_messages_that_come_as_equals_each_time_are_counted_once():
     ledger.rebuild([(message, []) for message in changed])
     assert await settled(ledger, counter) > total
     assert len(counter.asked) == 11
+
+
+@given(histories, st.booleans())
+def test_the_calls_it_knows_to_be_unanswered_are_those_that_a_repair_closes(messages, over):
+    ledger = Ledger()
+    for message in messages:
+        ledger.append(message, [])
+    known = [closed(message, found).to_dict() for message, found in ledger.unanswered(over=over)]
+    ids = {message.id for message in messages}
+    shown = [message.to_dict() for message in repaired(messages, over=over) if message.id not in ids]
+    if not over and is_sound(messages):
+        assert shown == []
+    else:
+        assert known == shown
