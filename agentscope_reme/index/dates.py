@@ -118,7 +118,8 @@ def find_dates(text: str, today: date | None = None) -> tuple[DateMention, ...]:
     Two days joined by "to" or "到" are one mention of grain ``range``.
     """
     candidates: list[tuple[int, int, DateMention]] = []
-    sign = (_ASCII_DIGIT if text.isascii() else _DIGIT_OR_CHINESE_DATE).search(text)
+    ascii_only = text.isascii()
+    sign = (_ASCII_DIGIT if ascii_only else _DIGIT_OR_CHINESE_DATE).search(text)
     if sign is not None and (might := _MIGHT_BE_NUMERIC.search(text, sign.start())) is not None:
         begin = max(0, might.start() - _LONGEST_BEFORE_SIGN)
         for match in _NUMERIC.finditer(text, begin):
@@ -127,7 +128,8 @@ def find_dates(text: str, today: date | None = None) -> tuple[DateMention, ...]:
         for match in _YEAR.finditer(text, begin):
             if (mention := _mention(match.start(), match.end(), int(match.group()), None, None)) is not None:
                 candidates.append((mention.begin, 3, mention))
-    if may_name_month(lower := lower_case(text)) and _MONTH.search(lower):
+    lower = lower_case(text)
+    if (not ascii_only or may_name_month(lower)) and _MONTH.search(lower):
         for match in _NAMED.finditer(text):
             if (mention := _read_named(match, text)) is not None:
                 candidates.append((mention.begin, 1, mention))
