@@ -94,6 +94,9 @@ class Stretches:
         Returns the stretch of each unit.
         """
         first = self.count
+        if len(counts) == 1 and 0 < len(lengths) <= STRETCH:  # a note that was saved
+            self._set_one(first, file, int(places[0]), lengths, blurred, flags)
+            return np.full(len(lengths), first, np.int32)
         per_file = -(-counts // STRETCH)
         files = np.repeat(np.arange(file, file + len(counts)), per_file)
         number = np.arange(len(files)) - np.repeat(np.cumsum(per_file) - per_file, per_file)
