@@ -81,7 +81,7 @@ class Question:
     numbers of terms. ``pairs`` are the slots where two neighbouring words of the question follow each other, with what
     that is worth. ``ideal`` is the score of a unit that holds every word as often as it likes; ``possible`` the same
     for the evidence. ``bonus`` (by file id) comes from names, fields and links; only the files in ``favoured`` have
-    any. ``hinted`` are the files that others' links speak for.
+    any. ``linked`` is the part of it that comes from others' links.
     """
 
     def __init__(self, corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights) -> None:
@@ -101,7 +101,7 @@ class Question:
         self.pairs = self._pairs() if weights.pairs else []
         self.ideal = 2.2 * self._most()
         self.possible = 2.2 * sum(max(self.proof[at] for at in group) for group in self.proving)
-        self.hinted = np.zeros(len(corpus.by_id), bool)
+        self.linked = np.zeros(len(corpus.by_id))
         self._labelled: list[Ints] = []  # slots of the labels that have a term, by the term's number
         self._label_proof: Floats | None = None
         self.bonus, self.favoured = self._bonus()
@@ -222,7 +222,7 @@ class Question:
             paths, values = corpus.anchors.answers(self.names, context.resolve)
             linked = context.linked(paths)
             values, linked = values[linked >= 0], linked[linked >= 0]
-            bonus[linked] += weights.anchors * values
-            self.hinted[linked] = True
+            self.linked[linked] = weights.anchors * values
+            bonus[linked] += self.linked[linked]
             files = np.concatenate((files, linked))
         return bonus, files

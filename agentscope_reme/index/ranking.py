@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .boosts import Context, Weights, days_asked_for, factors, stretches_of_days
 from .candidates import Candidates, candidates
@@ -17,6 +18,7 @@ from .entries import BLUR, HEADING_ONLY, OFFSETS, REACH
 from .fusion import NEAR, SURE, Scope, fuse
 from .keyword import top
 from .keyword_columns import Ints, distinct
+from .lifted import Holders, holders_of, kept_below
 from .question import K1, UNIT, Floats, Question
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ class _Scored:
     evidence: Floats
     dated: bool
     nearness: float | None
+    holders: Holders
 
     def with_others(self, others: "_Scored") -> "_Scored":
         """These and others, where no vectors take part."""
@@ -78,6 +81,7 @@ class _Scored:
             np.concatenate((self.evidence, others.evidence)),
             self.dated or others.dated,
             None,
+            self.holders,
         )
 
 
@@ -88,13 +92,14 @@ def rank(
     question = Question(corpus, query, context, weights)
     found = candidates(question, context, weights)
     days = days_asked_for(corpus, context)
-    sure = stretches_of_days(corpus, days)
+    holders = holders_of(question)
+    sure = np.concatenate((stretches_of_days(corpus, days), holders.stretches))
     if context.dense is not None:
-        return _rank_with_vectors(question, found, days, sure, context, weights, want, everything)
+        return _rank_with_vectors(question, found, days, sure, holders, context, weights, want, everything)
     possible = np.flatnonzero(found.ceilings > 0)
     first = top(found.ceilings, want) if not everything and want < len(possible) else possible
     chosen = _chosen(question, found.stretches[first], sure)
-    scored = _score(question, chosen, found, days, context, weights, None)
+    scored = _score(question, chosen, found, days, holders, context, weights, None)
     if len(first) < len(possible):
         floor = _last_place(scored.raw, want, question.ideal or 1.0)
         more = found.stretches[possible[found.ceilings[possible] >= floor]]
@@ -103,7 +108,8 @@ def rank(
         more = more[~seen[more]]
         if len(more):
             # A file whose bonus is shared out was taken whole: what comes now is of other files.
-            others = _score(question, _chosen(question, more, more[:0]), found, days, context, weights, None)
+            chosen = _chosen(question, more, more[:0])
+            others = _score(question, chosen, found, days, scored.holders, context, weights, None)
             scored = scored.with_others(others)
     return _best(question, scored, context, want)
 
@@ -113,6 +119,7 @@ def _rank_with_vectors(
     found: Candidates,
     days: Ints,
     sure: Ints,
+    holders: Holders,
     context: Context,
     weights: Weights,
     want: int,
@@ -128,12 +135,13 @@ def _rank_with_vectors(
     slots = np.flatnonzero(corpus.units.alive if context.allowed is None else corpus.units.alive & context.allowed)
     scope = Scope.of(context.dense, slots)
     if everything:
-        chosen = np.flatnonzero(corpus.stretches.alive)
+        best = np.flatnonzero(corpus.stretches.alive)
     else:
         most = max(CANDIDATES, 2 * want)
         near = corpus.column("stretch")[scope.nearest(slots, most)]
-        chosen = distinct(np.concatenate((found.stretches[top(found.ceilings, most)], near)))
-    scored = _score(question, _chosen(question, chosen, sure), found, days, context, weights, scope)
+        best = distinct(np.concatenate((found.stretches[top(found.ceilings, most)], near)))
+    chosen = _chosen(question, best, sure)
+    scored = _score(question, chosen, found, days, holders, context, weights, scope)
     return _best(question, scored, context, want)
 
 
@@ -176,6 +184,7 @@ def _score(
     chosen: Ints,
     found: Candidates,
     days: Ints,
+    holders: Holders,
     context: Context,
     weights: Weights,
     scope: Scope | None,
@@ -188,15 +197,19 @@ def _score(
     )
     slots = corpus.slot_at[places]
     files = corpus.column("file")[slots]
-    score, evidence = _words(question, chosen, places)
+    score, evidence, complete = _words(question, chosen, places)
     whole = np.repeat(weights.session * found.whole_of(chosen), sizes)
     score = np.where(score > 0, score + whole, 0.0)
     if len(question.favoured):
-        score = _with_bonus(question, slots, score, whole)
+        own, score = score, _with_bonus(question, slots, score, whole)
+        if len(holders.stretches):
+            if context.allowed is not None:
+                complete &= context.allowed[slots]
+            score, holders = kept_below(question, holders, slots, own, score, complete)
         evidence = evidence + question.label_evidence(files)
         # What others say about a note is a hint that it fits, no proof.
         hint = 0.5 * WEAK * question.possible
-        evidence = np.where(question.hinted[files], np.maximum(evidence, hint), evidence)
+        evidence = np.where(question.linked[files] > 0, np.maximum(evidence, hint), evidence)
     dated = False
     if len(days):
         ideal = question.ideal or 1.0
@@ -215,11 +228,14 @@ def _score(
     keep = score > 0
     slots, score, evidence = slots[keep], score[keep], evidence[keep]
     raw = score * factors(corpus, question.query, context, weights, slots, corpus.column("file")[slots])
-    return _Scored(slots, raw, evidence, dated, nearness)
+    return _Scored(slots, raw, evidence, dated, nearness, holders)
 
 
-def _words(question: Question, chosen: Ints, places: Ints) -> tuple[Floats, Floats]:
-    """Steps 1 to 3 and 5 for the units at some places, whole stretches: the sum over words and pairs, the evidence."""
+def _words(question: Question, chosen: Ints, places: Ints) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Steps 1 to 3 and 5 for the units at some places, whole stretches.
+
+    The sum over words and pairs, the evidence, and which units hold every content word.
+    """
     corpus = question.corpus
     stretches = corpus.stretches
     near = np.zeros(stretches.count + 1, bool)  # the last one stands for none
@@ -246,7 +262,7 @@ def _words(question: Question, chosen: Ints, places: Ints) -> tuple[Floats, Floa
     finally:
         index[places] = -1
     saturated = (K1 + 1) * counts / (counts + question.norms(corpus.blurred_lengths[places]))
-    total, evidence = np.zeros(width), np.zeros(width)
+    total, evidence, complete = np.zeros(width), np.zeros(width), np.ones(width, bool)
     for worth, row in zip(question.worth, saturated, strict=True):
         total += worth * row
     for group in question.proving:
@@ -254,10 +270,11 @@ def _words(question: Question, chosen: Ints, places: Ints) -> tuple[Floats, Floa
         for other in group[1:]:
             proof = np.maximum(proof, question.proof[other] * saturated[other])
         evidence += proof
+        complete &= proof > 0
     held = total > 0
     for (_, worth), row in zip(question.pairs, paired, strict=True):
         total += held * (worth * row / UNIT)
-    return total, evidence
+    return total, evidence, complete
 
 
 def _spread(corpus: Corpus, slots: Ints, row: Ints, counts: Ints | int, width: int, rows: int) -> Floats:

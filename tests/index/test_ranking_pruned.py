@@ -28,7 +28,7 @@ def corpus_index(tmp_path_factory):
     from agentscope_reme.index import Index
     from agentscope_reme.vault import Vault
 
-    rnd = random.Random(5)
+    rnd, codes = random.Random(5), random.Random(6)
     root = tmp_path_factory.mktemp("pruned")
     for number in range(150):
         path = root / f"daily/2026-0{rnd.randint(1, 3)}-{rnd.randint(1, 28):02d}" / f"{rnd.choice(WORDS)}-{number}.md"
@@ -38,6 +38,8 @@ def corpus_index(tmp_path_factory):
             text = sentence(rnd)
             if rnd.random() < 0.4:
                 text = f"**{rnd.choice(NAMES)}**: {text}"
+            if codes.random() < 0.05:
+                text += f" ERR-{codes.randint(1, 30)}"
             if rnd.random() < 0.2:
                 text += f" yesterday, see [[{rnd.choice(WORDS)}-{rnd.randint(0, 149)}]]"
             parts.append(text)
@@ -69,6 +71,9 @@ QUERIES = [
     "钥",
     "昨天路由器",
     "long",
+    "ERR-7",
+    "what was ERR-12 at the river",
+    "ERR-3 ERR-4",
 ]
 
 
