@@ -78,7 +78,7 @@ class KeywordIndex:
         self._longest = 0  # no text was longer
         self._alive = np.zeros(64, bool)
         self._engine = RawBM25(k1, b)
-        self._engine.recent = self._recent_postings
+        self._engine.recent, self._engine.read = self._recent_postings, self._between
         self.slots = 0
         self.count = 0
         self.total = 0
@@ -375,4 +375,7 @@ class KeywordIndex:
         if number >= self._base.terms:
             return _NONE, _NONE
         begin, end = self._base.indptr[number : number + 2].tolist()
-        return self._base.slots.part(begin, end), self._base.tf.part(begin, end)
+        return self._between(begin, end)
+
+    def _between(self, begin: int, end: int) -> tuple[Ints, Ints]:
+        return self._base.slots.ascending(begin, end), self._base.tf.part(begin, end)

@@ -164,10 +164,10 @@ def _dropped(indptr: Ints, keep: NDArray[np.bool_]) -> Ints:
 class RawBM25(bm25s.BM25):
     """bm25s whose arrays hold term frequencies and whose Lucene BM25 is computed when a question is asked.
 
-    ``scores["data"]`` is the frequency, not a score. ``alive`` masks texts that were removed; ``count`` and ``total``
-    are the number of living texts and the sum of their lengths, ``longest`` is no less than any of these; ``recent``
-    gives postings that are not in the arrays yet. An owner keeps these current; after stock ``index()`` they describe
-    that corpus.
+    ``scores["data"]`` is the frequency, not a score. ``alive`` masks texts that were removed; ``count`` and
+    ``total`` are the number of living texts and the sum of their lengths, ``longest`` is no less than any of these;
+    ``recent`` gives postings that are not in the arrays yet, ``read`` those between two places of arrays that are
+    none of numpy's. An owner keeps these current; after stock ``index()`` they describe that corpus.
     """
 
     def __init__(self, k1: float = 1.2, b: float = 0.75) -> None:
@@ -179,6 +179,7 @@ class RawBM25(bm25s.BM25):
         self.total = 0
         self.longest = 0
         self.recent: Any = lambda term: None
+        self.read: Any = None
         self._norms: tuple[Any, NDArray[np.float64]] = (None, np.zeros(0))  # by length
 
     def build_index_from_ids(
@@ -204,9 +205,10 @@ class RawBM25(bm25s.BM25):
     ) -> NDArray[np.float32]:
         out = np.zeros(num_docs, dtype)
         slots, frequencies, sizes = [], [], []
+        read = self.read or (lambda begin, end: (indices[begin:end], data[begin:end]))
         for term in query_tokens_ids.tolist():
-            begin, end = indptr[term], indptr[term + 1]
-            parts = [(indices[begin:end], data[begin:end])]
+            begin, end = indptr[term : term + 2].tolist()
+            parts = [read(begin, end)]
             recent = self.recent(term)
             if recent is not None:
                 parts.append(recent)

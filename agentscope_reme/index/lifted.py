@@ -30,11 +30,11 @@ class Holders:
 def holders_of(question: Question) -> Holders:
     """The stretches with all of a question's few words, where they are few; none where no link speaks for a note."""
     found = np.zeros(0, np.int64)
-    if not question.linked.any():
+    if not 0 < len(question.proving) <= MOST_WORDS or not question.linked.any():
         return Holders(found)
     groups = [question.sum_stretch[np.isin(question.sum_term, group)] for group in question.proving]
     groups.sort(key=len)
-    if 0 < len(groups) <= MOST_WORDS and 0 < len(groups[0]) <= _MOST_RARE:
+    if 0 < len(groups[0]) <= _MOST_RARE:
         found = distinct(groups[0])
         for group in groups[1:]:
             found = found[np.isin(found, group)]

@@ -26,7 +26,19 @@ class Narrow:
     """
 
     PARTS = (".data", ".at", ".larger", ".shape")
-    __slots__ = ("_at", "_data", "_kind", "_larger", "_places", "_planes", "_values", "planes", "size", "width")
+    __slots__ = (
+        "_at",
+        "_bits",
+        "_data",
+        "_kind",
+        "_larger",
+        "_places",
+        "_planes",
+        "_values",
+        "planes",
+        "size",
+        "width",
+    )
 
     def __init__(
         self, data: NDArray[np.uint8], width: int, planes: int, size: int, at: Ints, larger: Ints, kind: Any
@@ -54,6 +66,7 @@ class Narrow:
             kinds: list[Any] = [np.uint8, np.dtype("<u2"), np.dtype("<i4"), np.dtype("<i4")]
             self._values = np.ndarray((size,), kinds[width - 1], buffer=data, strides=(width,))
         self._planes = [data[width * size + row * one : width * size + row * (one + 1)] for one in range(planes)]
+        self._bits = self._planes[0].data if planes == 1 else None
 
     @classmethod
     def of(cls, values: Ints, kind: Any) -> "Narrow":
@@ -102,7 +115,8 @@ class Narrow:
     def part(self, begin: int, end: int) -> NDArray[Any]:
         """The values from ``begin`` to before ``end``, which are in order and in range."""
         if self._values is None:
-            out = np.ones(end - begin, self._kind)
+            out = np.empty(end - begin, self._kind)
+            out.fill(1)
         elif self.width == 3:
             out = (self._values[begin:end] & np.int32(0xFFFFFF)).astype(self._kind, copy=False)
         else:
@@ -111,11 +125,31 @@ class Narrow:
                 bits = np.unpackbits(plane[begin >> 3 : (end + 7) >> 3])[begin & 7 :][: len(out)]
                 out |= bits.astype(self._kind) << number
         places = self._places
-        first = last = bisect_left(places, begin)
+        first = bisect_left(places, begin)
         if first < len(places) and places[first] < end:
             last = bisect_left(places, end, first, min(len(places), first + end - begin))
-        if first < last:
             out[self._at[first:last] - begin] = self._larger[first:last]
+        return out
+
+    def ascending(self, begin: int, end: int) -> NDArray[Any]:
+        """The same as :meth:`part`, for a stretch that is known to ascend."""
+        bits = self._bits
+        if bits is None or begin == end:
+            return self.part(begin, end)
+        assert self._values is not None
+        out = self._values[begin:end].astype(self._kind)
+        last = end - 1
+        if bits[last >> 3] >> (7 - (last & 7)) & 1:
+            low, high = begin, last  # the higher bit is 0 up to some place and 1 from there on
+            if bits[low >> 3] >> (7 - (low & 7)) & 1:
+                high = low
+            while low < high:
+                middle = (low + high) // 2
+                if bits[middle >> 3] >> (7 - (middle & 7)) & 1:
+                    high = middle
+                else:
+                    low = middle + 1
+            out[low - begin :] |= 0x10000
         return out
 
     def _picked(self, at: Ints) -> NDArray[Any]:
