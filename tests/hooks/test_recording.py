@@ -88,9 +88,9 @@ async def test_a_card_is_made_of_several_turns_together(vault_dir):
 async def test_a_card_is_made_when_no_other_turn_comes(vault_dir):
     reme, agent, _ = await stage(vault_dir, record_idle=0.05)
     await agent(user(PREFERENCE))
-    for _ in range(1000):
+    for _ in range(2000):
         await asyncio.sleep(0.02)
-        if cards(vault_dir):
+        if "night train" in "".join(cards(vault_dir).values()):
             break
     assert "night train" in "".join(cards(vault_dir).values())
     await reme.close()
