@@ -65,12 +65,16 @@ class Narrow:
         if width:
             kinds: list[Any] = [np.uint8, np.dtype("<u2"), np.dtype("<i4"), np.dtype("<i4")]
             self._values = np.ndarray((size,), kinds[width - 1], buffer=data, strides=(width,))
+            self._values.flags.writeable = False  # what is read may be a look into it
         self._planes = [data[width * size + row * one : width * size + row * (one + 1)] for one in range(planes)]
         self._bits = self._planes[0].data if planes == 1 else None
 
     @classmethod
-    def of(cls, values: Ints, kind: Any) -> "Narrow":
-        """An array of these values, in the form that takes the least memory."""
+    def of(cls, values: Ints, kind: Any, least: int = 0) -> "Narrow":
+        """An array of these values, in the form that takes the least memory.
+
+        ``least`` is the least width: what is read most is read quicker from whole bytes.
+        """
         size, most = len(values), 0
         sizes = np.zeros(5, np.int64)  # how many need at most that many bytes, or are 1
         for begin in range(0, size, _STEP):
@@ -78,8 +82,12 @@ class Narrow:
             sizes += [np.count_nonzero(part == 1), *(np.count_nonzero(part <= _most(width)) for width in range(1, 5))]
             most = max(most, int(part.max()))
         costs = [width * size + 6 * (size - int(narrow)) for width, narrow in enumerate(sizes)]
-        width, planes, row = costs.index(min(costs)), 0, -(-size // 8)
-        if 16 < most.bit_length() <= 16 + _MOST_PLANES and 2 * size + (most.bit_length() - 16) * row < min(costs):
+        width, planes, row = costs.index(min(costs[least:]), least), 0, -(-size // 8)
+        if (
+            least <= 2
+            and 16 < most.bit_length() <= 16 + _MOST_PLANES
+            and 2 * size + (most.bit_length() - 16) * row < min(costs)
+        ):
             width, planes = 2, most.bit_length() - 16
         data = np.zeros(width * size + planes * row + 1, np.uint8)
         at, larger = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
@@ -120,7 +128,7 @@ class Narrow:
         elif self.width == 3:
             out = (self._values[begin:end] & np.int32(0xFFFFFF)).astype(self._kind, copy=False)
         else:
-            out = self._values[begin:end].astype(self._kind)
+            out = self._values[begin:end].astype(self._kind, copy=bool(self._planes or self._places))
             for number, plane in enumerate(self._planes, 16):
                 bits = np.unpackbits(plane[begin >> 3 : (end + 7) >> 3])[begin & 7 :][: len(out)]
                 out |= bits.astype(self._kind) << number
@@ -207,8 +215,10 @@ class Postings:
 
     @classmethod
     def of(cls, columns: Columns) -> "Postings":
-        """The same postings."""
-        slots, tf = Narrow.of(columns.slots, np.int32), Narrow.of(columns.tf, np.uint16)
+        """The same postings; those that keep positions are the ones that are read most, and quickly."""
+        quick = len(columns.positions) > 0
+        slots = Narrow.of(columns.slots, np.int32, 4 if quick else 0)
+        tf = Narrow.of(columns.tf, np.uint16, 1 if quick else 0)
         positions = Narrow.of(columns.positions, np.uint16)
         return cls(_short(columns.indptr), slots, tf, positions, _short(columns.starts))
 
