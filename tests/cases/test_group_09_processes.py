@@ -107,7 +107,9 @@ async def test_c9_10_searching_and_writing_go_on_beside_a_writer_and_after_it_wa
         assert result.hits[0].path == "mine/14.md"
         assert await third.index.verify() == ()
     assert not (vault_dir / snapshot.FOLDER / "index.damaged").exists()
-    assert list(vault_dir.rglob(".reme-tmp-*")) == []
+    async with ReMe(vault_dir):
+        pass
+    assert list(vault_dir.rglob(".reme-tmp-*")) == [], "what the dead one was writing is removed at the next start"
 
 
 async def test_c9_10_what_one_process_keeps_in_memory_the_next_one_stores(vault_dir, others) -> None:
