@@ -1,13 +1,11 @@
 """What callers hand over to a search, looked at before anything is done with it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import isnan
 from numbers import Integral, Real
 from typing import Any
 
 from ..errors import ConfigError
-
-DIRECTIONS = ("out", "in", "both", "forward", "backward")
 
 
 def check_search(query: Any, limit: Any, min_score: Any, wanted: Any, token_budget: Any) -> None:
@@ -36,10 +34,10 @@ def check_number(name: str, value: Any) -> None:
         raise ConfigError(f"{name}: {_shown(value)} is no whole number")
 
 
-def check_direction(direction: Any) -> None:
-    """Raises ConfigError for what is no direction of links."""
-    if direction not in DIRECTIONS:
-        raise ConfigError(f"direction: {_shown(direction)} is none of {', '.join(DIRECTIONS)}")
+def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
+    """Raises ConfigError for what is none of the choices."""
+    if not isinstance(value, str) or value not in choices:
+        raise ConfigError(f"{name}: {_shown(value)} is none of {', '.join(choices)}")
 
 
 def _shown(value: Any) -> str:

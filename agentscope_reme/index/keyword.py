@@ -378,4 +378,4 @@ class KeywordIndex:
         return self._between(begin, end)
 
     def _between(self, begin: int, end: int) -> tuple[Ints, Ints]:
-        return self._base.slots.ascending(begin, end), self._base.tf.part(begin, end)
+        return self._base.slots.part(begin, end), self._base.tf.part(begin, end)

@@ -57,8 +57,7 @@ def kept_below(
     files = corpus.column("file")[slots]
     linked = question.linked[files]
     at = np.flatnonzero((linked > 0) & (score > (1 - ROOM) * best) & ~whole)
-    named = question.label_evidence(files[at]) * 2.2 >= question.possible * (1 - 1e-9)
-    at = at[~named]
+    at = at[~question.named_in_full(files[at])]
     if len(at):
         by_links = (score[at] - own[at]) * linked[at] / question.bonus[files[at]]
         lifted = best * (1 - ROOM / 2 - ROOM / 2 * best / np.maximum(score[at], best))

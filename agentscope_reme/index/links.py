@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from ..errors import NoteNotFound
 from ..models import LinkedNote, LooseLink, Traversal
 from ..vault.layout import RESOURCE, UNINDEXED
-from .arguments import check_direction, check_number, check_text
+from .arguments import check_choice, check_number, check_text
 
 if TYPE_CHECKING:
     from ..config import ReMeConfig
@@ -40,7 +40,7 @@ def walk(store: "Store", path: str, depth: int, direction: str, limit: int) -> T
             several = f"; it may be one of {', '.join(found.candidates)}" if found.candidates else ""
             raise NoteNotFound(f"the index knows no {path}{several}", path)
         path = found.path
-    way: Literal["out", "in", "both"] = _DIRECTIONS.get(direction, "both")  # type: ignore[assignment]
+    way: Literal["out", "in", "both"] = _DIRECTIONS[direction]  # type: ignore[assignment]
     steps = graph.traverse(path, max(0, min(depth, FARTHEST)), way, max(0, limit) + 1)
     notes = tuple(_note(store.corpus, step) for step in steps[1 : max(0, limit) + 1])
     return Traversal(path, notes, more=len(steps) > len(notes) + 1)
@@ -114,7 +114,7 @@ class LinkQuestions:
         check_text("path", path)
         check_number("depth", depth)
         check_number("limit", limit)
-        check_direction(direction)
+        check_choice("direction", direction, _DIRECTIONS)
         await self._freshness.wait_until_current(self.config.search_wait)
         return await asyncio.to_thread(self._walk, path, depth, direction, limit)
 

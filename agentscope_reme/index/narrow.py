@@ -28,7 +28,6 @@ class Narrow:
     PARTS = (".data", ".at", ".larger", ".shape")
     __slots__ = (
         "_at",
-        "_bits",
         "_data",
         "_kind",
         "_larger",
@@ -67,7 +66,6 @@ class Narrow:
             self._values = np.ndarray((size,), kinds[width - 1], buffer=data, strides=(width,))
             self._values.flags.writeable = False  # what is read may be a look into it
         self._planes = [data[width * size + row * one : width * size + row * (one + 1)] for one in range(planes)]
-        self._bits = self._planes[0].data if planes == 1 else None
 
     @classmethod
     def of(cls, values: Ints, kind: Any, least: int = 0) -> "Narrow":
@@ -137,27 +135,6 @@ class Narrow:
         if first < len(places) and places[first] < end:
             last = bisect_left(places, end, first, min(len(places), first + end - begin))
             out[self._at[first:last] - begin] = self._larger[first:last]
-        return out
-
-    def ascending(self, begin: int, end: int) -> NDArray[Any]:
-        """The same as :meth:`part`, for a stretch that is known to ascend."""
-        bits = self._bits
-        if bits is None or begin == end:
-            return self.part(begin, end)
-        assert self._values is not None
-        out = self._values[begin:end].astype(self._kind)
-        last = end - 1
-        if bits[last >> 3] >> (7 - (last & 7)) & 1:
-            low, high = begin, last  # the higher bit is 0 up to some place and 1 from there on
-            if bits[low >> 3] >> (7 - (low & 7)) & 1:
-                high = low
-            while low < high:
-                middle = (low + high) // 2
-                if bits[middle >> 3] >> (7 - (middle & 7)) & 1:
-                    high = middle
-                else:
-                    low = middle + 1
-            out[low - begin :] |= 0x10000
         return out
 
     def _picked(self, at: Ints) -> NDArray[Any]:

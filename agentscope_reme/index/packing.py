@@ -1,10 +1,10 @@
 """From ranked units to excerpts: each text once, neighbours joined, within the limit and the token budget."""
 
 import re
-from collections import deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from heapq import heapify, heappop, heapreplace
+from operator import itemgetter
 from typing import NamedTuple
 
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]+")
@@ -80,35 +80,18 @@ def best_files_first(ranked: Sequence[tuple[int, int, float]], most: int) -> lis
     passages count a little less each from its fifth one on: what many notes hold a part of is not told by one alone.
     """
     first: list[tuple[int, float]] = []
-    rest: dict[int, deque[tuple[int, float]]] = {}
-    taken: dict[int, int] = {}
+    rest: list[tuple[float, int, float]] = []
+    above: Counter[int] = Counter()  # passages of each file so far
     floor = _odds(ranked[0][2]) * WORTH_A_FILE if ranked else 0.0
     for slot, file, score in ranked:
-        if file not in taken and len(taken) < most and _odds(score) >= floor:
-            taken[file] = 1
+        if not above[file] and len(first) < most and _odds(score) >= floor:
             first.append((slot, score))
         else:
-            rest.setdefault(file, deque()).append((slot, score))
-    if all(len(left) + taken.get(file, 0) <= FREE_OF_A_FILE + 1 for file, left in rest.items()):
-        chosen = {slot for slot, _ in first}
-        return first + [(slot, score) for slot, _, score in ranked if slot not in chosen]
-    place = {slot: at for at, (slot, _, _) in enumerate(ranked)}
-
-    def entry(file: int) -> tuple[float, int, int]:
-        slot, score = rest[file][0]
-        return -_odds(score) / (1 + OF_ONE_FILE * max(0, taken.get(file, 0) - FREE_OF_A_FILE)), place[slot], file
-
-    waiting = [entry(file) for file in rest]
-    heapify(waiting)
-    while waiting:
-        file = waiting[0][2]
-        first.append(rest[file].popleft())
-        taken[file] = taken.get(file, 0) + 1
-        if rest[file]:
-            heapreplace(waiting, entry(file))
-        else:
-            heappop(waiting)
-    return first
+            worth = _odds(score) / (1 + OF_ONE_FILE * max(0, above[file] - FREE_OF_A_FILE))
+            rest.append((worth, slot, score))
+        above[file] += 1
+    rest.sort(key=itemgetter(0), reverse=True)  # stable: what is worth the same stays in its order
+    return first + [(slot, score) for _, slot, score in rest]
 
 
 def pack(

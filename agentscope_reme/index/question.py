@@ -100,7 +100,8 @@ class Question:
         self.groups = [[known[name] for name in group] for group in query.groups]
         self.pairs = self._pairs() if weights.pairs else []
         self.ideal = 2.2 * self._most()
-        self.possible = 2.2 * sum(max(self.proof[at] for at in group) for group in self.proving)
+        self._all_proof = sum(max(self.proof[at] for at in group) for group in self.proving)
+        self.possible = 2.2 * self._all_proof
         self.linked = np.zeros(len(corpus.by_id))
         self._labelled: list[Ints] = []  # slots of the labels that have a term, by the term's number
         self._label_proof: Floats | None = None
@@ -118,6 +119,10 @@ class Question:
                     proof[has] += max(self.proof[at] for at in group)  # once, also where a file is named twice
             self._label_proof = proof
         return self._label_proof[files]
+
+    def named_in_full(self, files: Ints) -> NDArray[np.bool_]:
+        """Whether the names and fields of some files hold every content word."""
+        return self.label_evidence(files) >= self._all_proof * (1 - 1e-9)
 
     def norms(self, lengths: Ints) -> Floats:
         """The length norm of BM25, for lengths and counts in twentieths."""

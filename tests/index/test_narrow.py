@@ -27,12 +27,12 @@ def test_every_slice_and_every_choice_of_places_reads_as_it_was_written(values, 
 
 
 @given(st.lists(st.integers(0, 131_071), unique=True, min_size=1, max_size=60), st.integers(0, 60), st.integers(0, 60))
-def test_a_stretch_that_ascends_reads_the_same(values, begin, end):
+def test_a_stretch_with_a_bit_of_its_own_for_each_reads_the_same(values, begin, end):
     begin, end = sorted((min(begin, len(values)), min(end, len(values))))
     plain = np.array([70_000] * 200 + sorted(values), np.int32)  # so many that a bit of their own is kept for each
     narrow = Narrow.of(plain, np.int32)
     assert narrow.planes == 1
-    assert narrow.ascending(200 + begin, 200 + end).tolist() == plain[200 + begin : 200 + end].tolist()
+    assert narrow.part(200 + begin, 200 + end).tolist() == plain[200 + begin : 200 + end].tolist()
 
 
 @pytest.mark.parametrize(
