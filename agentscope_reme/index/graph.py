@@ -79,6 +79,21 @@ class LinkGraph:
             if target:
                 self._sources.add(self._text_number(target), number)
 
+    def add_files(self, files: Iterable[tuple[str, bytes, Iterable[str]]]) -> None:
+        """Add many files that are not there: path, packed links, names. The target of many links is looked up once."""
+        numbers: dict[str, int] = {}
+        for path, packed, names in files:
+            number = self._index.add(path, names)
+            self._links += [NO_LINKS] * (number + 1 - len(self._links))
+            self._links[number] = packed
+            for target in dict.fromkeys(targets_in(packed)):
+                if not target:
+                    continue
+                text = numbers.get(target)
+                if text is None:
+                    text = numbers[target] = self._text_number(target)
+                self._sources.add(text, number)
+
     def remove_file(self, path: str) -> None:
         """Forget a file; links to it become unresolved. An unknown path is no error."""
         self._forget_links(path)
@@ -210,7 +225,7 @@ class LinkGraph:
     def _text_number(self, target: str) -> int:
         number = self._texts.known(target)
         if number is None:
-            number = self._texts.of(self.kept_text(target))
+            number = self._texts.add(self.kept_text(target))
             self._alike.add(hash_of(_key(target)), number)
         return number
 

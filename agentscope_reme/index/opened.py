@@ -10,6 +10,7 @@ from .freed_memory import give_back
 if TYPE_CHECKING:
     from ..config import ReMeConfig, Weights
     from ..vault.notes import Vault
+    from .known_file import KnownFile
     from .retrieval import Retriever
     from .store import Store
     from .sync import Sync
@@ -79,9 +80,7 @@ class Opened:
             opened.store.corpus = loaded.corpus
             opened.saved = loaded.corpus.revision
             opened.store.graph.kept_text = loaded.corpus.anchors.text
-            for entry in loaded.corpus.files.living():
-                title, _, _, aliases = entry.card
-                opened.store.graph.set_file(entry.path, entry.packed_links, (title, *aliases))
+            opened.store.graph.add_files(map(_linking, loaded.corpus.files.living()))
             give_back()
         return opened
 
@@ -110,3 +109,9 @@ class Opened:
             del packed
             give_back()
         return True
+
+
+def _linking(known: "KnownFile") -> tuple[str, bytes, tuple[str, ...]]:
+    """What the graph of links has of a file: path, links, names."""
+    title, _, _, aliases = known.card
+    return known.path, known.packed_links, (title, *aliases)

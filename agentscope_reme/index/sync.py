@@ -53,10 +53,19 @@ class Sync:
         started = time.perf_counter()
         looking = time.time_ns()
         counts = Counts()
-        files = list(self._listed())
-        self.progress = Progress(total=len(files))
-        seen = {path for path, _ in files}
-        bulk = len(files) > len(self.store.corpus.files) + 500
+        seen: set[str] = set()
+        files = []  # those that need more than a look: nothing is kept of the others, which are nearly always all
+        for path, status in self._listed():
+            if stop():
+                return self._report(counts, started)
+            seen.add(path)
+            known = None if every else self.store.corpus.files.get(path)
+            if known is not None and _looks_same(known, status):
+                counts.unchanged += 1
+            else:
+                files.append((path, status))
+        self.progress = Progress(counts.unchanged, len(seen))
+        bulk = len(seen) > len(self.store.corpus.files) + 500
         tidied, put = -1, frozenset[str]()
         with self.store.lock:
             some_gone = any(path not in seen for path in self.store.corpus.files)
@@ -384,8 +393,9 @@ class Sync:
 
 
 def _looks_same(known: KnownFile, status: os.stat_result) -> bool:
-    same = (known.size, known.mtime, known.ctime) == (status.st_size, *_times(status))
-    return same and max(known.mtime, known.ctime) < known.checked - GRAIN_NS
+    mtime, ctime = _times(status)
+    same = known.size == status.st_size and known.mtime == mtime and known.ctime == ctime
+    return same and max(mtime, ctime) < known.checked - GRAIN_NS
 
 
 def _times(status: os.stat_result) -> tuple[int, int]:

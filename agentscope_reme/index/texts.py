@@ -24,14 +24,17 @@ class Texts:
     def of(self, text: str) -> int:
         """The number of a text; one that is not there is added."""
         number = self.known(text)
-        if number is None:
-            number = self._free.pop() if self._free else len(self.names)
-            self.names[number : number + 1] = [text]
-            self._new[text] = number
-            if len(self._new) > _MOST_NEW:
-                for name, one in self._new.items():
-                    self._numbers.add(hash_of(name), one)
-                self._new = {}
+        return self.add(text) if number is None else number
+
+    def add(self, text: str) -> int:
+        """Add a text that is not there; its number."""
+        number = self._free.pop() if self._free else len(self.names)
+        self.names[number : number + 1] = [text]
+        self._new[text] = number
+        if len(self._new) > _MOST_NEW:
+            for name, one in self._new.items():
+                self._numbers.add(hash_of(name), one)
+            self._new = {}
         return number
 
     def known(self, text: str) -> int | None:

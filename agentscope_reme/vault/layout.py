@@ -6,7 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from fnmatch import fnmatchcase, translate
+from fnmatch import fnmatchcase
+from operator import attrgetter
 from pathlib import Path
 
 MEMORY_FILE = "MEMORY.md"
@@ -46,22 +47,9 @@ MAX_NAME_BYTES = 255
 MAX_PATH_BYTES = 1024  # what macOS can hold
 
 _TOOL_FOLDERS = frozenset({"node_modules", "__pycache__", "$RECYCLE.BIN", "System Volume Information", "lost+found"})
-_LEFTOVERS = (
-    "*.sync-conflict-*",
-    ".#*",
-    "#*#",
-    "~*",
-    "*~",
-    "*.tmp",
-    "*.swp",
-    "*.swx",
-    "*.crdownload",
-    "*.part",
-    "4913",
-    "Thumbs.db",
-    "desktop.ini",
-)
-_LEFTOVER = re.compile("|".join(translate(pattern) for pattern in _LEFTOVERS))
+# What editors, downloads and desktops leave; ``#name#`` of Emacs beside.
+_LEFTOVER_NAMES = frozenset({"4913", "Thumbs.db", "desktop.ini"})
+_LEFTOVER_ENDS = ("~", ".tmp", ".swp", ".swx", ".crdownload", ".part")
 # What sync programs and merge tools call the losing version of a file: Syncthing (above), Dropbox, Nextcloud, Obsidian,
 # Seafile, pCloud, Unison, Synology, OneDrive with Windows' own names of computers, git.
 _CONFLICT = re.compile(
@@ -76,6 +64,7 @@ _WINDOWS_DEVICE = re.compile(r"(?i:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²�
 # Some disks take names that differ in these characters alone for one (the HFS+ of older Macs).
 _IGNORABLE = re.compile("[\u200b-\u200f\u2060-\u206f\ufeff]")
 _UNNAMEABLE = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_BY_NAME = attrgetter("name")
 _PLAIN_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
@@ -163,12 +152,18 @@ def is_ignored(path: str, extra_globs: Iterable[str] = ()) -> bool:
     """
     parts = path.split("/")
     for part in parts if path.isascii() else _IGNORABLE.sub("", path).split("/"):
-        if part.startswith(".") or part in _TOOL_FOLDERS or _LEFTOVER.match(part) or is_conflict_copy(part):
+        if part.startswith((".", "~")) or part in _TOOL_FOLDERS or _is_leftover(part) or is_conflict_copy(part):
             return True
     return bool(extra_globs) and any(
         fnmatchcase(path, pattern) or any(fnmatchcase(part, pattern.rstrip("/")) for part in parts)
         for pattern in extra_globs
     )
+
+
+def _is_leftover(name: str) -> bool:
+    if name.endswith(_LEFTOVER_ENDS) or name in _LEFTOVER_NAMES:
+        return True
+    return name.startswith("#") and name.endswith("#") and len(name) > 1
 
 
 def is_conflict_copy(name: str) -> bool:
@@ -183,7 +178,9 @@ def is_nameable(path: str) -> bool:
 
     Files that cannot be named cannot be read, so they are not listed or indexed either.
     """
-    return _UNNAMEABLE.search(path) is None and len(path.encode("utf-8")) <= MAX_PATH_BYTES
+    if _UNNAMEABLE.search(path) is not None:
+        return False
+    return 4 * len(path) <= MAX_PATH_BYTES or len(path.encode("utf-8")) <= MAX_PATH_BYTES
 
 
 def iter_files(
@@ -225,7 +222,7 @@ def iter_files(
         with folder:
             try:
                 with folder.scan() as scan:
-                    entries = sorted(scan, key=lambda entry: entry.name)
+                    entries = sorted(scan, key=_BY_NAME)
             except OSError:
                 return
             for entry in entries:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.index.graph import Edge, LinkGraph
+from agentscope_reme.index.link_records import packed_links
 from agentscope_reme.models import FileLink
 from agentscope_reme.vault.link_target import LinkRule
 from agentscope_reme.vault.wikilink import parse_links
@@ -163,9 +164,17 @@ def compare_with_a_new_graph(
             links = tuple(FileLink(path, target, line=number) for number, target in enumerate(content[0], 1))
             changed.set_file(path, links, content[1])
             files[path] = (links, content[1])
-    anew = LinkGraph(rule)
+    anew, at_once = LinkGraph(rule), LinkGraph(rule)
     for path in sorted(files, reverse=True):
         anew.set_file(path, *files[path])
+    at_once.add_files((path, packed_links(links), names) for path, (links, names) in files.items())
+    compare(changed, anew, files)
+    compare(at_once, anew, files)
+
+
+def compare(
+    changed: LinkGraph, anew: LinkGraph, files: dict[str, tuple[tuple[FileLink, ...], tuple[str, ...]]]
+) -> None:
     assert len(changed) == len(files)
     assert changed.unresolved() == anew.unresolved()
     for path in PATHS:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agentscope_reme.errors import NoteExists, NoteNotFound, PathError, ReMeError
 from agentscope_reme.vault import Vault
-from agentscope_reme.vault.layout import is_ignored, session_file_name, slug
+from agentscope_reme.vault.layout import is_ignored, is_nameable, session_file_name, slug
 from agentscope_reme.vault.paths import parse_path, unportable
 
 from .hostile import FILE_OPERATIONS, HOSTILE, NO_FILE, OPERATIONS
@@ -118,6 +118,26 @@ def test_what_the_system_or_a_tool_owns_is_written_by_nobody_else(vault: Vault, 
     for name in ("write", "write_agent", "write_pipeline", "append", "delete", "move_from", "move_to"):
         with pytest.raises(PathError):
             OPERATIONS[name](vault, path)
+
+
+LEFT = [
+    *("#a.md#", "##", "~a.md", "a.md~", "~", "a.tmp", ".tmp", "a.swp", "a.swx", "a.part", "a.crdownload", "a\n.tmp"),
+    *("4913", "Thumbs.db", "desktop.ini", ".#a.md", "a.sync-conflict-1.md"),
+]
+KEPT = ["#", "#a.md", "a.md#", "a~b.md", "a.tmp.md", "a.TMP", "4913.md", "thumbs.db", "x-desktop.ini", "part"]
+
+
+@pytest.mark.parametrize("name", [*LEFT, *KEPT])
+@pytest.mark.parametrize("path", ["{}", "folder/{}", "{}/note.md"])
+def test_what_an_editor_or_a_download_leaves_is_ignored_and_nothing_like_it(name: str, path: str) -> None:
+    assert is_ignored(path.format(name)) == (name in LEFT)
+
+
+@pytest.mark.parametrize(("length", "fits"), [(1024, True), (1025, False)])
+@pytest.mark.parametrize("letter", ["a", "é", "记", "\U0001f300"])
+def test_a_path_that_is_longer_than_a_disk_holds_cannot_be_named(letter: str, length: int, fits: bool) -> None:
+    path = letter * (length // len(letter.encode()))
+    assert is_nameable(path + "a" * (length - len(path.encode()))) is fits
 
 
 @pytest.mark.parametrize("path", ["./kept.md", "kept.md", ".//kept.md", "././kept.md"])
