@@ -12,17 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..models import FileLink
-from .entries import UNIT_FIELDS, FileEntry, UnitEntry
+from .bundle import ENTRY, PLAIN, Read, Terms, bundle
+from .entries import UNIT_FIELDS, FileEntry
 from .keyword_columns import Ints
-from .numbered import MOST_TERMS, Glossary, Numbered, Terms, in_order_of_use, numbered
-
-# Fields of a unit that are numbers already; "section" and "speaker" are made here.
-PLAIN = ("first", "last", "begin", "stop", "check", "day", "flags", "text")
-_ENTRY = (
-    "path", "size", "mtime", "ctime", "checked", "digest", "encoding", "kind", "title", "day", "description", "tags",
-    "aliases", "front", "lines", "fault", "sections",
-)  # fmt: skip
-_LINK = tuple(name for name in FileLink.__slots__ if name != "source_path")
+from .numbered import Glossary, Numbered, in_order_of_use, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,70 +75,26 @@ class Batch:
         )
 
 
-Read = tuple[FileEntry, Sequence[UnitEntry]]
-
-
-def collect(read: Sequence[Read], terms: Sequence[Terms | None] = (None, None, None)) -> Batch:
-    """Files and their units as a batch; the entries' labels and anchors are moved into it, their sections are set.
-
-    ``terms`` are those of a reader: of units, labels and links (see :func:`.numbered`).
-    """
-    entries = [entry for entry, _ in read]
-    units = [unit for _, found in read for unit in found]
-    columns = {name: np.array([getattr(unit, name) for unit in units], UNIT_FIELDS[name]) for name in PLAIN}
-    speakers: dict[str, int] = {"": -1}
-    columns["speaker"] = np.array([speakers.setdefault(unit.speaker, len(speakers) - 1) for unit in units], np.int32)
-    sections: list[int] = []
-    for entry, found in read:
-        known: dict[tuple[str, ...], int] = {}
-        sections += [known.setdefault(unit.headings, len(known)) for unit in found]
-        entry.sections = tuple(known)
-    columns["section"] = np.array(sections, np.int32)
-    anchors = [anchor for entry in entries for anchor in entry.anchors]
-    batch = Batch(
-        entries,
-        np.array([len(found) for _, found in read], np.int64),
-        numbered((unit.terms for unit in units), terms[0]),
-        columns,
-        list(speakers)[1:],
-        numbered((entry.labels for entry in entries), terms[1]),
-        np.array([len(entry.anchors) for entry in entries], np.int64),
-        [anchor.target for anchor in anchors],
-        numbered((anchor.terms for anchor in anchors), terms[2]),
+def collect(read: Sequence[Read]) -> Batch:
+    """Files and their units as a batch; the entries' labels and anchors are moved into it, their sections are set."""
+    terms = (Terms(), Terms(), Terms())
+    made = bundle(read, terms)
+    units, labels, anchors = (known(ids, lengths, of) for (ids, lengths), of in zip(made.texts, terms, strict=True))
+    return Batch(
+        made.entries,
+        np.frombuffer(made.units, np.int64),
+        units,
+        {name: np.frombuffer(column, UNIT_FIELDS[name]) for name, column in made.columns.items()},
+        made.speakers,
+        labels,
+        np.frombuffer(made.links, np.int64),
+        made.targets,
+        anchors,
     )
-    for entry in entries:
-        entry.labels = entry.anchors = ()
-    return batch
-
-
-class Sender:
-    """Packs batches for a :class:`Receiver` in another process on this machine, never for a disk."""
-
-    def __init__(self) -> None:
-        self._terms = [Terms(), Terms(), Terms()]
-
-    def packed(self, read: Sequence[Read]) -> bytes:
-        """Files and their units as bytes."""
-        self._terms = [Terms() if len(terms) > MOST_TERMS else terms for terms in self._terms]
-        batch = collect(read, self._terms)
-        texts = (batch.terms, batch.labels, batch.anchors)
-        return marshal.dumps(
-            (
-                [[getattr(entry, name) for name in _ENTRY] for entry in batch.entries],
-                [[[getattr(link, name) for name in _LINK] for link in entry.links] for entry in batch.entries],
-                batch.units.tobytes(),
-                {name: column.tobytes() for name, column in batch.columns.items()},
-                batch.speakers,
-                batch.links.tobytes(),
-                batch.targets,
-                [terms.news() for terms in self._terms],
-                [(one.ids.tobytes(), one.lengths.tobytes()) for one in texts],
-            )
-        )
 
 
 class Receiver:
-    """Unpacks what one :class:`Sender` has packed: all of it, in that order."""
+    """Unpacks what one :class:`~.bundle.Sender` has packed: all of it, in that order."""
 
     def __init__(self) -> None:
         self._glossaries = [Glossary(), Glossary(), Glossary()]
@@ -178,6 +127,6 @@ class Receiver:
 
 
 def _entry(fields: list[Any], links: list[list[Any]]) -> FileEntry:
-    entry = FileEntry(**dict(zip(_ENTRY, fields, strict=True)))
+    entry = FileEntry(**dict(zip(ENTRY, fields, strict=True)))
     entry.links = tuple(FileLink(entry.path, *link) for link in links)
     return entry

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from .anchors import Anchors
-from .batch import PLAIN, Batch, collect
+from .batch import Batch, collect
+from .bundle import PLAIN
 from .columns import grown
 from .entries import REACH, UNIT_FIELDS, FileEntry, UnitEntry, blur, tells
 from .files import Files, FilesById, KnownFile

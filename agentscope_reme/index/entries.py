@@ -1,14 +1,15 @@
 """Files and units as they go into the corpus: plain values, and what the numbers in its columns mean."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from ..models import FileLink
 from ..vault.layout import MEMORY_FILE
-from .anchors import Anchor
-from .keyword_columns import Ints
+from .link_words import Anchor
+
+if TYPE_CHECKING:
+    from .keyword_columns import Ints
 
 REACH = 4
 # A unit's words count fully, those of its neighbours by distance: 1, .5, .3, .2, .15 (retrieval ledger, section 4).
@@ -21,21 +22,22 @@ TITLE, ALIAS, HEAD, TAG, DESCRIPTION = 10, 10, 3, 1, 1
 
 TELLING = ("valid_to", "supersedes", "superseded_by")
 
+# Kinds of numbers as both the standard library's arrays and numpy's name them.
 UNIT_FIELDS = {
-    "file": np.int32,
-    "stretch": np.int32,
-    "place": np.int32,
-    "number": np.int32,  # which unit of its file
-    "first": np.int32,  # lines
-    "last": np.int32,
-    "begin": np.int32,  # bytes of the file; -1 when the text does not stand there as it is
-    "stop": np.int32,
-    "check": np.uint32,  # CRC-32 of those bytes
-    "day": np.int32,  # days since 1970-01-01, 0 when unknown
-    "speaker": np.int32,  # -1 for none
-    "section": np.int32,  # which of its file's heading paths
-    "text": np.int64,  # key of the text that is embedded, 0 for none
-    "flags": np.uint8,
+    "file": "i",
+    "stretch": "i",
+    "place": "i",
+    "number": "i",  # which unit of its file
+    "first": "i",  # lines
+    "last": "i",
+    "begin": "i",  # bytes of the file; -1 when the text does not stand there as it is
+    "stop": "i",
+    "check": "I",  # CRC-32 of those bytes
+    "day": "i",  # days since 1970-01-01, 0 when unknown
+    "speaker": "i",  # -1 for none
+    "section": "i",  # which of its file's heading paths
+    "text": "q",  # key of the text that is embedded, 0 for none
+    "flags": "B",
 }
 TIME_WORDS, CORRECTS, HEADING_ONLY, ASKS, REPEATS = 1, 2, 4, 8, 16
 
@@ -87,7 +89,7 @@ class FileEntry:
     anchors: tuple[Anchor, ...] = ()
     label_slot: int = -1
     start: int = 0  # the file's first place
-    slots: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
+    slots: "Sequence[int] | Ints" = ()
     voices: frozenset[int] = frozenset()
     sections: tuple[tuple[str, ...], ...] = ()  # heading paths
 
@@ -102,7 +104,7 @@ def tells(path: str, front: dict[str, Any]) -> bool:
     return is_preferred(path, front) or not front.keys().isdisjoint(TELLING)
 
 
-def blur(values: Ints) -> Ints:
+def blur(values: "Ints") -> "Ints":
     """Each value with its neighbours' shares, in twentieths. The first and last ``REACH`` values must be 0."""
     out = values * BLUR[0]
     for distance in range(1, REACH + 1):

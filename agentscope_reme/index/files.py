@@ -85,7 +85,7 @@ class Files(Mapping[str, KnownFile]):
             rows.faults[number] = entry.fault
         self._rows.ids[entry.path] = number
         known = KnownFile(rows, number)
-        known.slots, known.voices = entry.slots, entry.voices
+        known.slots, known.voices = np.asarray(entry.slots, np.int32), entry.voices
         return known
 
     def rename(self, path: str, new_path: str) -> KnownFile:

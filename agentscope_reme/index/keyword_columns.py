@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.integer]
 _IDF = bm25s.scoring._select_idf_scorer("lucene")
-LIMIT = 0xFFFF  # positions and frequencies are uint16
 BLOCK = 500_000  # entries
 
 

@@ -1,8 +1,4 @@
-"""Texts as numbers of a list of terms of their own: each distinct term is looked up once for all its occurrences.
-
-A process that reads many batches for another (:mod:`.read_ahead`) numbers their terms through and tells each term once:
-:class:`Terms` is at its end, :class:`Glossary` at the other.
-"""
+"""Texts as numbers of a list of terms of their own (:mod:`.bundle`), and what these are in a vocabulary."""
 
 from array import array
 from bisect import bisect_right
@@ -12,12 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .bundle import Terms, numbers_in
 from .columns import grown
-from .keyword_columns import LIMIT, Ints
+from .keyword_columns import Ints
 from .vocabulary import Vocabulary
-
-# A reader starts over with numbering beyond this many terms, which take about 110 bytes each.
-MOST_TERMS = 300_000
 
 
 class Glossary:
@@ -63,24 +57,6 @@ class Glossary:
         return [out[number] for number in numbers]
 
 
-class Terms(dict[str, int]):
-    """Numbers of terms, in the order in which they are first asked for."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._new: list[str] = []
-
-    def __missing__(self, term: str) -> int:
-        number = self[term] = len(self)
-        self._new.append(term)
-        return number
-
-    def news(self) -> tuple[int, bytes]:
-        """The terms that are new since this was last asked, for :meth:`Glossary.add`."""
-        new, self._new = self._new, []
-        return len(self) - len(new), "\n".join(new).encode("utf-8", "surrogatepass")
-
-
 @dataclass(frozen=True, slots=True)
 class Numbered:
     """Texts as numbers of a glossary: ``ids`` of all occurrences in order, ``lengths`` of each text."""
@@ -94,20 +70,16 @@ class Numbered:
         return Numbered(self.glossary, self.ids[np.repeat(keep, self.lengths)], self.lengths[keep])
 
 
-def numbered(texts: Iterable[Sequence[str]], terms: Terms | None = None) -> Numbered:
-    """Texts as numbers. What a text has beyond 65 535 terms is left out.
+def numbered(texts: Iterable[Sequence[str]]) -> Numbered:
+    """Texts as numbers. What a text has beyond 65 535 terms is left out."""
+    terms = Terms()
+    return known(*numbers_in(texts, terms), terms)
 
-    With ``terms``, the numbers of a reader, the glossary is empty: :meth:`Terms.news` is for whoever has it.
-    """
-    numbers = Terms() if terms is None else terms
-    ids, lengths = array("i"), array("i")
-    for text in texts:
-        before = len(ids)
-        ids.extend(map(numbers.__getitem__, text[:LIMIT]))
-        lengths.append(len(ids) - before)
+
+def known(ids: "array[int]", lengths: "array[int]", terms: Terms) -> Numbered:
+    """Texts whose numbers are those of some terms, of which none have been told."""
     glossary = Glossary()
-    if terms is None:
-        glossary.add(*numbers.news())
+    glossary.add(*terms.news())
     return Numbered(glossary, np.frombuffer(ids, np.int32), np.frombuffer(lengths, np.int32))
 
 

@@ -1,7 +1,7 @@
 """Files are read into terms by other processes while this one puts them into the index: a first look uses all cores.
 
-The helpers run this module. They are given a folder and paths, and answer with batches (marshal, over their own pipes;
-nothing of it is stored). Whatever goes wrong with one, the files are read in this process.
+The helpers run :mod:`.reader_process`. They are given a folder and paths, and answer with batches (marshal, over their
+own pipes; nothing of it is stored). Whatever goes wrong with one, the files are read in this process.
 """
 
 import logging
@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from .batch import Batch, Receiver, Sender
+from .batch import Batch, Receiver
+from .reader_process import Identity, receive, send
 
 log = logging.getLogger(__name__)
 
@@ -27,10 +28,9 @@ AHEAD = 3  # batches that may lie ready, for each helper
 LEAST_BYTES = 3_000_000
 MOST_HELPERS = 4
 _PATIENCE = 60.0  # seconds for one batch
+_PIPE = 1 << 20  # bytes: a helper need not wait until its batch has been taken, where the system has such pipes
 _PAUSE = 0.1  # seconds between two looks whether it is still wanted
-_RUN = "from agentscope_reme.index.read_ahead import serve; serve()"
-
-Identity = tuple[int, int, int, int]
+_RUN = "from agentscope_reme.index.reader_process import serve; serve()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,6 @@ class Intake:
 
     batch: Batch
     identities: list[Identity]
-
-
-def identity(status: os.stat_result) -> Identity:
-    """What a file that has not changed since still has."""
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def helpers_for(wanted: int | None, size: int) -> int:
@@ -108,11 +103,11 @@ class ReadAhead:
             process = self._start()
             assert process.stdin is not None
             assert process.stdout is not None
-            _send(process.stdin, marshal.dumps(self._hello))
+            send(process.stdin, marshal.dumps(self._hello))
             while (number := self._next_batch()) is not None:
                 try:
-                    _send(process.stdin, marshal.dumps(self._order[number]))
-                    answer, identities = marshal.loads(_receive(process.stdout))
+                    send(process.stdin, marshal.dumps(self._order[number]))
+                    answer, identities = marshal.loads(receive(process.stdout))
                     found = Intake(receiver.unpacked(answer), identities)
                 except BaseException:
                     self._deliver(number, None)
@@ -136,7 +131,7 @@ class ReadAhead:
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)}
         process = subprocess.Popen(
             [sys.executable, "-c", _RUN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=environment, start_new_session=True,
+            env=environment, start_new_session=True, pipesize=_PIPE,
         )  # fmt: skip
         with self._changed:
             self._processes.append(process)
@@ -159,50 +154,6 @@ class ReadAhead:
             self._changed.notify_all()
 
 
-def serve() -> None:
-    """What a helper does: read the settings, then answer each batch of paths until there are no more."""
-    from ..vault.storage import Storage
-    from .tokenizer import Tokenizer
-
-    requests, answers, sender = sys.stdin.buffer, sys.stdout.buffer, Sender()
-    try:
-        hello = marshal.loads(_receive(requests))
-        storage, tokenizer = Storage(Path(hello.pop("root"))), Tokenizer(hello.pop("chinese"))
-        while True:
-            read, identities = [], []
-            for path in marshal.loads(_receive(requests)):
-                if (found := _read(storage, path, tokenizer, hello)) is not None:
-                    read.append(found[0])
-                    identities.append(found[1])
-            _send(answers, marshal.dumps(_answer(sender, read, identities)))
-    except (EOFError, OSError):
-        return  # nobody asks any more
-
-
-def _read(storage: Any, path: str, tokenizer: Any, settings: dict[str, Any]) -> Any:
-    from ..vault.opening import read_all
-    from .reading import MAX_FILE_BYTES, read_entries
-
-    checked = time.time_ns()
-    try:
-        with storage.opened(path) as (descriptor, status, real):
-            if real != path or status.st_size > MAX_FILE_BYTES:
-                return None
-            data = read_all(descriptor, status.st_size)
-        read = read_entries(path, data, tokenizer, **settings)
-    except Exception:
-        return None  # the process that asked meets the same, and says so
-    read[0].checked = checked
-    return read, identity(status)
-
-
-def _answer(sender: Sender, read: Any, identities: list[Identity]) -> tuple[bytes, list[Identity]]:
-    try:
-        return sender.packed(read), identities
-    except Exception:
-        return sender.packed([]), []  # as above
-
-
 def _batches(files: Sequence[tuple[str, int]]) -> list[list[str]]:
     """Files in order, divided so that no batch takes long."""
     out: list[list[str]] = []
@@ -214,22 +165,6 @@ def _batches(files: Sequence[tuple[str, int]]) -> list[list[str]]:
         out[-1].append(path)
         room -= size
     return out
-
-
-def _send(pipe: IO[bytes], data: bytes) -> None:
-    pipe.write(len(data).to_bytes(8, "little") + data)
-    pipe.flush()
-
-
-def _receive(pipe: IO[bytes]) -> bytes:
-    return _exactly(pipe, int.from_bytes(_exactly(pipe, 8), "little"))
-
-
-def _exactly(pipe: IO[bytes], size: int) -> bytes:
-    data = pipe.read(size)
-    if len(data) < size:
-        raise EOFError("the pipe has ended")
-    return data
 
 
 def _close(pipe: IO[bytes]) -> None:

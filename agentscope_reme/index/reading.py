@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from .anchors import anchors_of
 from .asking import states_nothing
 from .embedding_text import NO_TEXT, embedded_text, text_key
 from .entries import (
@@ -26,6 +25,7 @@ from .entries import (
     FileEntry,
     UnitEntry,
 )
+from .link_words import anchors_of
 from .recalled import copied_lines, is_copied, quotes_vault
 from .time_words import holds_any, lower_case
 

@@ -17,7 +17,8 @@ from .batch import Batch, collect
 from .entries import FileEntry
 from .files import KnownFile
 from .moved import Contents, reads_alike
-from .read_ahead import Identity, Intake, ReadAhead, helpers_for, identity
+from .read_ahead import Intake, ReadAhead, helpers_for
+from .reader_process import Identity, identity
 from .reading import MAX_FILE_BYTES, read_entries, read_more
 from .store import RESOURCES, Counts, Gathered, Progress, Store, is_indexed
 

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentscope_reme.index import batch
-from agentscope_reme.index.anchors import Anchor
-from agentscope_reme.index.batch import Receiver, Sender, collect
+from agentscope_reme.index import bundle
+from agentscope_reme.index.batch import Receiver, collect
+from agentscope_reme.index.bundle import Sender
 from agentscope_reme.index.corpus import Corpus
 from agentscope_reme.index.entries import UNIT_FIELDS, FileEntry, UnitEntry
 from agentscope_reme.index.keyword import KeywordIndex
+from agentscope_reme.index.link_words import Anchor
 from agentscope_reme.index.vocabulary import Vocabulary
 from agentscope_reme.models import FileLink
 
@@ -118,7 +119,7 @@ def test_batches_of_a_reader_are_understood_whatever_became_of_those_before(hist
     for read, fate in zip(history, [*fates, *["put"] * 4], strict=False):
         with pytest.MonkeyPatch.context() as patch:
             if fate == "over":
-                patch.setattr(batch, "MOST_TERMS", 3)  # the reader starts over
+                patch.setattr(bundle, "MOST_TERMS", 3)  # the reader starts over
             found = receiver.unpacked(sender.packed(copy(read)))
         if fate == "unused":
             for corpus in (one, piped):

@@ -1,6 +1,7 @@
 """Other processes read a large new vault, and the index is the same as if this one had."""
 
 import random
+import subprocess
 import sys
 from pathlib import Path
 
@@ -182,3 +183,17 @@ def test_a_small_vault_and_a_user_who_wants_none_have_no_helpers(monkeypatch):
     assert read_ahead.helpers_for(0, 10_000) == 0
     assert read_ahead.helpers_for(3, 10_000) == 3
     assert 1 <= read_ahead.helpers_for(None, 10_000) <= 4
+
+
+def test_a_process_that_only_reads_loads_no_library_for_arrays(tmp_path):
+    """Each helper would take longer to import numpy and bm25s than to read a hundred notes."""
+    code = (
+        "import sys; from pathlib import Path; from agentscope_reme.index import reader_process as r;"
+        "from agentscope_reme.index.tokenizer import Tokenizer; from agentscope_reme.vault.storage import Storage;"
+        "read = r._read(Storage(Path(sys.argv[1])), 'note-1.md', Tokenizer('bigram'), {});"
+        "assert read is not None and r.Sender().packed([read[0]]);"
+        "print(sorted({'numpy', 'bm25s'} & sys.modules.keys()))"
+    )
+    (tmp_path / "note-1.md").write_text("---\ntags: [a]\n---\n# Head\n\nAn otter near [[note-2]].\n")
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,9 +1,9 @@
 """Where links lead is remembered between questions, and forgotten when a file that is spelled alike comes or goes."""
 
-from agentscope_reme.index.anchors import Anchor
 from agentscope_reme.index.corpus import Corpus
 from agentscope_reme.index.entries import FileEntry
 from agentscope_reme.index.graph import LinkGraph
+from agentscope_reme.index.link_words import Anchor
 from agentscope_reme.index.soft_links import SoftLinks
 from agentscope_reme.index.store import Store
 
