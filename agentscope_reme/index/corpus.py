@@ -17,9 +17,8 @@ from .bundle import PLAIN
 from .columns import grown
 from .entries import REACH, UNIT_FIELDS, FileEntry, UnitEntry, blur, tells
 from .files import Files, FilesById, KnownFile
-from .keyword import NARROW, KeywordIndex
+from .keyword import KeywordIndex
 from .keyword_columns import Ints, distinct
-from .narrow import Narrow
 from .stretches import STRETCH, Stretches
 
 _MUTE = frozenset[int]()
@@ -234,10 +233,8 @@ class Corpus:
         arrays |= more
         for prefix, index in (("units", self.units), ("labels", self.labels), ("anchors", self.anchors.index)):
             terms, columns = index.dump()
-            arrays[f"{prefix}.terms"] = np.frombuffer(terms, np.uint8)
-            for name, column in columns.items():
-                parts = column.dump() if isinstance(column, Narrow) else {"": column}
-                arrays |= {f"{prefix}.{name}{part}": array for part, array in parts.items()}
+            arrays[f"keyword.{prefix}.terms"] = np.frombuffer(terms, np.uint8)
+            arrays |= {f"keyword.{prefix}{name}": column for name, column in columns.items()}
         return records, names, arrays
 
     @classmethod
@@ -245,15 +242,12 @@ class Corpus:
         """The inverse of :meth:`dump`. Raises ValueError when the parts do not belong together."""
         corpus = cls()
         indexes = {}
-        columns: dict[str, Any]
-        for prefix, constants in (("units", (1.2, 0.75)), ("labels", (1.2, 0.75)), ("anchors", (1.2, 0.3))):
-            columns = {name: arrays[f"{prefix}.{name}"] for name in ("counts", "lengths")}
-            for name, kind in NARROW.items():
-                parts = {part: arrays.pop(f"{prefix}.{name}{part}") for part in Narrow.PARTS}
-                columns[name] = Narrow.load(parts, kind)
-            terms = arrays.pop(f"{prefix}.terms")
+        for name, constants in (("units", (1.2, 0.75)), ("labels", (1.2, 0.75)), ("anchors", (1.2, 0.3))):
+            prefix = f"keyword.{name}"
+            columns = {key[len(prefix) :]: arrays.pop(key) for key in list(arrays) if key.startswith(f"{prefix}.")}
+            terms = columns.pop(".terms")
             terms = terms.base if isinstance(terms.base, bytes) else terms.tobytes()  # no second copy
-            indexes[prefix] = KeywordIndex.load(terms, columns, *constants, positions=prefix == "units")
+            indexes[name] = KeywordIndex.load(terms, columns, *constants, positions=name == "units")
         corpus.units, corpus.labels = indexes["units"], indexes["labels"]
         corpus.files = Files.load(records, arrays, names)
         corpus.by_id = FilesById(corpus.files)

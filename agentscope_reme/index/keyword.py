@@ -22,8 +22,8 @@ from .keyword_columns import (
     renumbered,
     without_unused,
 )
-from .narrow import Narrow, Postings
 from .numbered import Numbered, numbered
+from .postings import Postings
 from .vocabulary import Vocabulary
 
 # Recent texts are looked up term by term in Python objects; beyond this many tokens a merge is cheaper.
@@ -31,7 +31,6 @@ MERGE_TOKENS = 60_000
 BULK_TOKENS = 1_500_000
 FOLD_TOKENS = 150_000  # so many at once are put into the base, which numpy does
 _NONE: Ints = np.zeros(0, np.uint16)
-NARROW = {"slots": np.int32, "tf": np.uint16, "positions": np.uint16}
 
 
 def top(scores: NDArray[Any], k: int) -> Ints:
@@ -54,10 +53,6 @@ def top(scores: NDArray[Any], k: int) -> Ints:
     return found
 
 
-def _narrow(values: Any, kind: Any) -> Narrow:
-    return values if isinstance(values, Narrow) else Narrow.of(values, kind)
-
-
 class KeywordIndex:
     """Texts as sequences of terms. A text has a *slot*, an integer that lasts until the next merge.
 
@@ -78,7 +73,7 @@ class KeywordIndex:
         self._longest = 0  # no text was longer
         self._alive = np.zeros(64, bool)
         self._engine = RawBM25(k1, b)
-        self._engine.recent, self._engine.read = self._recent_postings, self._between
+        self._engine.recent = self._recent_postings
         self.slots = 0
         self.count = 0
         self.total = 0
@@ -149,8 +144,9 @@ class KeywordIndex:
         sizes = base.indptr[settled + 1] - base.indptr[settled]
         at = np.arange(sizes.sum()) + np.repeat(base.indptr[settled] - (np.cumsum(sizes) - sizes), sizes)
         recent = [self._recent_postings(number) for number in numbers.tolist() if number in self._recent]
-        slots = np.concatenate([base.slots[at], *(found[0] for found in recent if found)])
-        tf = np.concatenate([base.tf[at], *(found[1] for found in recent if found)])
+        slots, tf = base.entries.picked(at)
+        slots = np.concatenate([slots, *(found[0] for found in recent if found)])
+        tf = np.concatenate([tf, *(found[1] for found in recent if found)])
         slots, tf = self._living(slots, tf)
         order = np.argsort(slots, kind="stable")
         slots, tf = slots[order], tf[order]
@@ -262,20 +258,11 @@ class KeywordIndex:
         return self._terms.names()
 
     def dump(self) -> tuple[bytes, dict[str, Any]]:
-        """Terms (see :meth:`.Vocabulary.packed`) and arrays (``NARROW`` ones narrow), for a snapshot.
-
-        Call :meth:`merge` first.
-        """
+        """Terms (see :meth:`.Vocabulary.packed`) and arrays by name, for a snapshot. Call :meth:`merge` first."""
         if self._ids or self.dead:
             raise ValueError("merge before dumping: recent or dead texts would be lost or kept")
-        base = self._base
-        return self._terms.packed(), {
-            "counts": np.diff(base.indptr).astype(np.int32),
-            "slots": base.slots,
-            "tf": base.tf,
-            "positions": base.positions,
-            "lengths": self.lengths.astype(np.int32),
-        }
+        counts, lengths = np.diff(self._base.indptr).astype(np.int32), self.lengths.astype(np.int32)
+        return self._terms.packed(), {".counts": counts, ".lengths": lengths, **self._base.dump()}
 
     @classmethod
     def load(
@@ -283,17 +270,16 @@ class KeywordIndex:
     ) -> "KeywordIndex":
         """The inverse of :meth:`dump`. Raises ValueError when the arrays do not belong together."""
         index = cls(k1, b, positions=positions)
-        slots_of, tf, places = (_narrow(arrays[name], kind) for name, kind in NARROW.items())
-        base = Postings.load(arrays["counts"], slots_of, tf, places, positions)
-        slots = len(arrays["lengths"])
+        base = Postings.load(arrays[".counts"], arrays, positions)
+        slots = len(arrays[".lengths"])
         vocabulary = Vocabulary(terms)
         if len(vocabulary) != base.terms:
             raise ValueError("the terms and columns of the keyword index do not belong together")
-        if base.slots.largest() >= slots:
+        if base.entries.largest() >= slots:
             raise ValueError("the keyword index names texts that it does not have")
         index._terms = vocabulary
         index._reserve(slots)
-        index._lengths[:slots] = arrays["lengths"]
+        index._lengths[:slots] = arrays[".lengths"]
         index._alive[:slots] = True
         index.slots = index.count = index._base_slots = slots
         index.total = int(index.lengths.sum())
@@ -303,7 +289,7 @@ class KeywordIndex:
 
     def _use_base(self, base: Postings) -> None:
         self._base = base
-        self._engine.scores = self._engine.as_scores(base, self.slots)
+        self._engine.use(base.entries.parts, base.indptr, self.slots)
 
     def _pad_columns(self) -> None:
         # Terms born after the merge have no column yet; spare ones repeat the end.
@@ -374,8 +360,4 @@ class KeywordIndex:
     def _of_base(self, number: int) -> tuple[Ints, Ints]:
         if number >= self._base.terms:
             return _NONE, _NONE
-        begin, end = self._base.indptr[number : number + 2].tolist()
-        return self._between(begin, end)
-
-    def _between(self, begin: int, end: int) -> tuple[Ints, Ints]:
-        return self._base.slots.part(begin, end), self._base.tf.part(begin, end)
+        return self._base.entries.part(*self._base.indptr[number : number + 2].tolist())

@@ -5,7 +5,7 @@ hold term frequencies, and idf and length norm are applied when a question is as
 order are those of bm25s, so the result has the same bits as a stock index built from scratch (numpy >= 2).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.integer]
+Reading = Callable[[Sequence[tuple[int, int]]], tuple[Ints, Ints]]  # slots and frequencies of some stretches, joined
 _IDF = bm25s.scoring._select_idf_scorer("lucene")
 BLOCK = 500_000  # entries
+_UNUSED: Ints = np.zeros(0, np.uint16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,11 @@ def _blocks(indptr: Ints) -> Iterator[tuple[int, int]]:
         begin = end
 
 
+def _between(slots: Ints, tf: Ints, spans: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
+    read = [(slots[begin:end], tf[begin:end]) for begin, end in spans]
+    return np.concatenate([part for part, _ in read]), np.concatenate([part for _, part in read])
+
+
 def _dropped(indptr: Ints, keep: NDArray[np.bool_]) -> Ints:
     gone = np.flatnonzero(~keep)
     return indptr - np.searchsorted(gone, indptr)
@@ -165,8 +172,8 @@ class RawBM25(bm25s.BM25):
 
     ``scores["data"]`` is the frequency, not a score. ``alive`` masks texts that were removed; ``count`` and
     ``total`` are the number of living texts and the sum of their lengths, ``longest`` is no less than any of these;
-    ``recent`` gives postings that are not in the arrays yet, ``read`` those between two places of arrays that are
-    none of numpy's. An owner keeps these current; after stock ``index()`` they describe that corpus.
+    ``recent`` gives postings that are not in the arrays yet, ``read`` those between some pairs of places of arrays that
+    are none of numpy's. An owner keeps these current; after stock ``index()`` they describe that corpus.
     """
 
     def __init__(self, k1: float = 1.2, b: float = 0.75) -> None:
@@ -178,7 +185,7 @@ class RawBM25(bm25s.BM25):
         self.total = 0
         self.longest = 0
         self.recent: Any = lambda term: None
-        self.read: Any = None
+        self.read: Reading | None = None
         self._norms: tuple[Any, NDArray[np.float64]] = (None, np.zeros(0))  # by length
 
     def build_index_from_ids(
@@ -193,35 +200,36 @@ class RawBM25(bm25s.BM25):
         self.longest = int(self.lengths.max(initial=0))
         flat = np.array([one for ids in corpus_token_ids for one in ids], np.int32)
         terms = max(unique_token_ids, default=-1) + 1
-        return self.as_scores(build_columns(flat, self.lengths, 0, terms, False), self.count)
+        columns = build_columns(flat, self.lengths, 0, terms, False)
+        return {"data": columns.tf, "indices": columns.slots, "indptr": columns.indptr, "num_docs": self.count}
 
-    def as_scores(self, columns: Any, slots: int) -> dict[str, Any]:
-        """The dictionary that bm25s keeps its arrays in."""
-        return {"data": columns.tf, "indices": columns.slots, "indptr": columns.indptr, "num_docs": slots}
+    def use(self, read: Reading, indptr: Ints, slots: int) -> None:
+        """Score texts in ``slots`` by postings that are read in another way, between ``indptr`` of each term."""
+        self.read = read
+        self.scores: dict[str, Any] = {"data": _UNUSED, "indices": _UNUSED, "indptr": indptr, "num_docs": slots}
 
     def _compute_relevance_from_scores(
         self, data: Ints, indptr: Ints, indices: Ints, num_docs: int, query_tokens_ids: Ints, dtype: Any
     ) -> NDArray[np.float32]:
         out = np.zeros(num_docs, dtype)
-        slots, frequencies, sizes = [], [], []
-        read = self.read or (lambda begin, end: (indices[begin:end], data[begin:end]))
-        for term in query_tokens_ids.tolist():
-            begin, end = indptr[term : term + 2].tolist()
-            parts = [read(begin, end)]
-            recent = self.recent(term)
-            if recent is not None:
-                parts.append(recent)
-            slots += [part[0] for part in parts]
-            frequencies += [part[1] for part in parts]
-            sizes.append(sum(len(part[0]) for part in parts))
-        if not sum(sizes):
+        begins, ends = indptr[query_tokens_ids].tolist(), indptr[query_tokens_ids + 1].tolist()
+        spans = list(zip(begins, ends, strict=True))
+        at, tf = self.read(spans) if self.read else _between(indices, data, spans)
+        df = sizes = [end - begin for begin, end in spans]
+        # Postings that are not in the arrays yet come after all others: each text has its terms in order all the same.
+        terms = enumerate(query_tokens_ids.tolist())
+        recent = [(number, *found) for number, term in terms if (found := self.recent(term))]
+        number = np.repeat(np.arange(len(sizes)), sizes)
+        if recent:
+            at = np.concatenate((at, *(slots for _, slots, _ in recent)))
+            tf = np.concatenate((tf, *(frequencies for _, _, frequencies in recent)))
+            number = np.concatenate((number, *(np.full(len(slots), one) for one, slots, _ in recent)))
+        if not len(at):
             return out
-        at, tf = np.concatenate(slots), np.concatenate(frequencies)
-        df = np.array(sizes)
-        if self.alive is not None:
-            living = np.concatenate(([0], np.cumsum(self.alive[at], dtype=np.int64)))
-            df = np.diff(living[np.concatenate(([0], np.cumsum(sizes)))])
-        idf = np.repeat(idf_array(df.tolist(), self.count), sizes)
+        if recent or self.alive is not None:
+            living = number if self.alive is None else number[self.alive[at]]
+            df = np.bincount(living, minlength=len(sizes)).tolist()
+        idf = idf_array(df, self.count)[number]
         np.add.at(out, at, self.relevance(at, tf, idf).astype(dtype, copy=False))
         return out
 

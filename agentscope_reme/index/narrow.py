@@ -6,13 +6,12 @@ read a stretch at a time, as often as a question has words, so that a stretch mu
 
 from array import array
 from bisect import bisect_left
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .keyword_columns import Columns, Ints
+from .keyword_columns import Ints
 
 _STEP = 65_536  # values looked at together: what is needed for a moment stays small
 _MOST_PLANES = 4
@@ -68,11 +67,8 @@ class Narrow:
         self._planes = [data[width * size + row * one : width * size + row * (one + 1)] for one in range(planes)]
 
     @classmethod
-    def of(cls, values: Ints, kind: Any, least: int = 0) -> "Narrow":
-        """An array of these values, in the form that takes the least memory.
-
-        ``least`` is the least width: what is read most is read quicker from whole bytes.
-        """
+    def of(cls, values: Ints, kind: Any) -> "Narrow":
+        """An array of these values, in the form that takes the least memory."""
         size, most = len(values), 0
         sizes = np.zeros(5, np.int64)  # how many need at most that many bytes, or are 1
         for begin in range(0, size, _STEP):
@@ -80,13 +76,10 @@ class Narrow:
             sizes += [np.count_nonzero(part == 1), *(np.count_nonzero(part <= _most(width)) for width in range(1, 5))]
             most = max(most, int(part.max()))
         costs = [width * size + 6 * (size - int(narrow)) for width, narrow in enumerate(sizes)]
-        width, planes, row = costs.index(min(costs[least:]), least), 0, -(-size // 8)
-        if (
-            least <= 2
-            and 16 < most.bit_length() <= 16 + _MOST_PLANES
-            and 2 * size + (most.bit_length() - 16) * row < min(costs)
-        ):
-            width, planes = 2, most.bit_length() - 16
+        width, planes, row = costs.index(min(costs)), 0, -(-size // 8)
+        more = most.bit_length() - 16
+        if 0 < more <= _MOST_PLANES and 2 * size + more * row < min(costs):
+            width, planes = 2, more
         data = np.zeros(width * size + planes * row + 1, np.uint8)
         at, larger = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
         for begin in range(0, size, _STEP):
@@ -178,65 +171,3 @@ class Narrow:
 
 def _most(width: int) -> int:
     return int((1 << 8 * width) - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Postings:
-    """:class:`~.keyword_columns.Columns` in little memory, to be read from."""
-
-    indptr: Ints
-    slots: Narrow
-    tf: Narrow
-    positions: Narrow
-    starts: Ints
-
-    @classmethod
-    def of(cls, columns: Columns) -> "Postings":
-        """The same postings; those that keep positions are the ones that are read most, and quickly."""
-        quick = len(columns.positions) > 0
-        slots = Narrow.of(columns.slots, np.int32, 4 if quick else 0)
-        tf = Narrow.of(columns.tf, np.uint16, 1 if quick else 0)
-        positions = Narrow.of(columns.positions, np.uint16)
-        return cls(_short(columns.indptr), slots, tf, positions, _short(columns.starts))
-
-    @classmethod
-    def load(cls, counts: Ints, slots: Narrow, tf: Narrow, positions: Narrow, keeps_positions: bool) -> "Postings":
-        """Postings of columns with ``counts`` of them each. Raises ValueError when there are others."""
-        total = int(counts.sum())
-        indptr: Ints = np.zeros(len(counts) + 1, np.int32 if total <= 0x7FFFFFFF else np.int64)
-        np.cumsum(counts, out=indptr[1:])
-        starts = _short(_sums(indptr, tf)) if keeps_positions else np.zeros(1, np.int32)
-        if not int(indptr[-1]) == len(slots) == len(tf) or int(starts[-1]) != len(positions):
-            raise ValueError("the arrays of the keyword index do not belong together")
-        return cls(indptr, slots, tf, positions, starts)
-
-    @property
-    def terms(self) -> int:
-        return len(self.indptr) - 1
-
-    def columns(self) -> Columns:
-        """The same as plain arrays, to work on."""
-        starts = self.starts.astype(np.int64)
-        if len(starts) <= self.terms:
-            starts = np.zeros(self.terms + 1, np.int64)
-        return Columns(
-            self.indptr.astype(np.int64), self.slots.whole(), self.tf.whole(), self.positions.whole(), starts
-        )
-
-
-def _sums(indptr: Ints, values: Narrow) -> Ints:
-    """How much the values before each of some ends add up to."""
-    out: Ints = np.zeros(len(indptr), np.int32 if 0xFFFF * len(values) <= 0x7FFFFFFF else np.int64)
-    total = done = 0
-    for begin in range(0, min(len(values), int(indptr[-1])), _STEP):
-        running = total + np.cumsum(values[begin : begin + _STEP], dtype=np.int64)
-        last = int(np.searchsorted(indptr, np.asarray(begin + len(running), indptr.dtype), "right"))
-        ends = indptr[done:last] - begin
-        out[done:last] = np.where(ends > 0, running[ends - 1], total)
-        total, done = int(running[-1]), last
-    return out
-
-
-def _short(values: Ints) -> Ints:
-    """Ascending numbers in four bytes, where they fit."""
-    return values.astype(np.int32) if not len(values) or int(values[-1]) <= 0x7FFFFFFF else values

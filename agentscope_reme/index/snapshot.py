@@ -29,7 +29,7 @@ FOLDER = f"{METADATA}/index"
 INDEX = f"{FOLDER}/index.jsonl.zst"
 LOCK = "writer.lock"
 FORMAT = "agentscope-reme index"
-VERSION = 6
+VERSION = 7
 _LEVEL = 3
 _PIECE = 262_144  # bytes
 

@@ -54,13 +54,9 @@ def test_the_width_is_what_most_need(values, width):
     assert narrow.whole().tolist() == values
 
 
-@given(st.lists(numbers, max_size=60), st.integers(0, 4))
-def test_a_least_width_changes_no_value(values, least):
-    narrow = Narrow.of(np.array(values, np.int32), np.int32, least)
-    assert narrow.width >= least
-    assert narrow.whole().tolist() == values
+def test_what_is_read_as_a_look_into_the_values_cannot_be_written_to():
     with pytest.raises(ValueError, match="read-only"):
-        Narrow.of(np.array([7, 8]), np.int32, 4)[:][0] = 1
+        Narrow.of(np.array([2**31 - 1] * 8), np.int32)[:][0] = 1
 
 
 def test_long_arrays_are_the_same_over_the_borders_of_what_is_looked_at_together():

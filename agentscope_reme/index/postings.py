@@ -1,0 +1,131 @@
+"""The postings of texts that do not change any more, in little memory: to be read from, or unfolded to be joined."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .keyword_columns import Columns, Ints
+from .narrow import Narrow
+from .paired import Paired
+
+_STEP = 65_536  # postings looked at together: what is needed for a moment stays small
+_NO_SLOTS: Ints = np.zeros(0, np.int32)
+
+
+class Apart:
+    """Slots and frequencies of postings as two narrow arrays: the least memory, read in more steps."""
+
+    PARTS = (*(f".slots{part}" for part in Narrow.PARTS), *(f".tf{part}" for part in Narrow.PARTS))
+    __slots__ = ("_slots", "_tf")
+
+    def __init__(self, slots: Narrow, tf: Narrow) -> None:
+        """Raises ValueError when they are not equally long."""
+        if len(slots) != len(tf):
+            raise ValueError("the parts of the postings do not belong together")
+        self._slots, self._tf = slots, tf
+
+    @classmethod
+    def of(cls, slots: Ints, tf: Ints) -> "Apart":
+        return cls(Narrow.of(slots, np.int32), Narrow.of(tf, np.uint16))
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def part(self, begin: int, end: int) -> tuple[Ints, Ints]:
+        return self._slots.part(begin, end), self._tf.part(begin, end)
+
+    def parts(self, spans: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
+        slots = [self._slots.part(begin, end) for begin, end in spans]
+        tf = [self._tf.part(begin, end) for begin, end in spans]
+        return np.concatenate(slots or [_NO_SLOTS]), np.concatenate(tf or [_NO_SLOTS])
+
+    def picked(self, at: Ints) -> tuple[Ints, Ints]:
+        return self._slots[at], self._tf[at]
+
+    def largest(self) -> int:
+        return self._slots.largest()
+
+    def dump(self) -> dict[str, NDArray[Any]]:
+        parts = {f".slots{name}": part for name, part in self._slots.dump().items()}
+        return parts | {f".tf{name}": part for name, part in self._tf.dump().items()}
+
+    @classmethod
+    def load(cls, parts: dict[str, NDArray[Any]]) -> "Apart":
+        slots = {name: parts[f".slots{name}"] for name in Narrow.PARTS}
+        tf = {name: parts[f".tf{name}"] for name in Narrow.PARTS}
+        return cls(Narrow.load(slots, np.int32), Narrow.load(tf, np.uint16))
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """:class:`~.keyword_columns.Columns` in little memory, to be read from.
+
+    Those that keep positions are the ones that are read most, and quickly: slot and frequency together.
+    """
+
+    indptr: Ints
+    entries: Paired | Apart
+    positions: Narrow
+    starts: Ints
+
+    @classmethod
+    def of(cls, columns: Columns) -> "Postings":
+        """The same postings."""
+        form = Paired if len(columns.positions) else Apart
+        entries = form.of(columns.slots, columns.tf)
+        return cls(_short(columns.indptr), entries, Narrow.of(columns.positions, np.uint16), _short(columns.starts))
+
+    @classmethod
+    def load(cls, counts: Ints, arrays: dict[str, NDArray[Any]], keeps_positions: bool) -> "Postings":
+        """Postings of columns with ``counts`` of them each, and the inverse of :meth:`dump` for the rest.
+
+        Raises ValueError when they do not belong together.
+        """
+        form = Paired if ".data" in arrays else Apart
+        entries: Paired | Apart = form.load(arrays)
+        positions = Narrow.load({part: arrays[f".positions{part}"] for part in Narrow.PARTS}, np.uint16)
+        total = int(counts.sum())
+        indptr: Ints = np.zeros(len(counts) + 1, np.int32 if total <= 0x7FFFFFFF else np.int64)
+        np.cumsum(counts, out=indptr[1:])
+        starts = _short(_sums(indptr, entries)) if keeps_positions else np.zeros(1, np.int32)
+        if int(indptr[-1]) != len(entries) or int(starts[-1]) != len(positions):
+            raise ValueError("the arrays of the keyword index do not belong together")
+        return cls(indptr, entries, positions, starts)
+
+    def dump(self) -> dict[str, NDArray[Any]]:
+        """All but the counts, by name, for a snapshot."""
+        return self.entries.dump() | {f".positions{name}": part for name, part in self.positions.dump().items()}
+
+    @property
+    def terms(self) -> int:
+        return len(self.indptr) - 1
+
+    def columns(self) -> Columns:
+        """The same as plain arrays, to work on."""
+        starts = self.starts.astype(np.int64)
+        if len(starts) <= self.terms:
+            starts = np.zeros(self.terms + 1, np.int64)
+        slots, tf = self.entries.part(0, len(self.entries))
+        return Columns(self.indptr.astype(np.int64), slots, tf.astype(np.uint16), self.positions.whole(), starts)
+
+
+def _sums(indptr: Ints, entries: Paired | Apart) -> Ints:
+    """How much the frequencies before each of some ends add up to."""
+    size = min(len(entries), int(indptr[-1]))
+    out: Ints = np.zeros(len(indptr), np.int32 if 0xFFFF * size <= 0x7FFFFFFF else np.int64)
+    total = done = 0
+    for begin in range(0, size, _STEP):
+        running = total + np.cumsum(entries.part(begin, min(begin + _STEP, size))[1], dtype=np.int64)
+        last = int(np.searchsorted(indptr, np.asarray(begin + len(running), indptr.dtype), "right"))
+        ends = indptr[done:last] - begin
+        out[done:last] = np.where(ends > 0, running[ends - 1], total)
+        total, done = int(running[-1]), last
+    return out
+
+
+def _short(values: Ints) -> Ints:
+    """Ascending numbers in four bytes, where they fit."""
+    return values.astype(np.int32) if not len(values) or int(values[-1]) <= 0x7FFFFFFF else values
