@@ -100,12 +100,15 @@ def test_a_scan_that_is_stopped_waits_for_no_helper(vault, monkeypatch):
     monkeypatch.setattr(read_ahead, "_RUN", "import sys, time; sys.stdin.buffer.read(20); time.sleep(600)")
     asked: list[None] = []
 
+    index = Index(Vault(vault), ReMeConfig(vault_dir=vault, index_processes=1))
+    sync = index._opened().sync
+
     def stop() -> bool:
-        asked.append(None)
+        if sync.progress.total:  # the files have been listed
+            asked.append(None)
         return len(asked) > 3
 
-    index = Index(Vault(vault), ReMeConfig(vault_dir=vault, index_processes=1))
-    report = index._opened().sync.scan(stop=stop)
+    report = sync.scan(stop=stop)
     assert (report.added, index.status()["files"]) == (1, 1), "the file it was at is read here, and no other"
     index._opened().lock.release()
 
