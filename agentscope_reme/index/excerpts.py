@@ -8,6 +8,7 @@ from ..errors import ReMeError
 from ..vault.encoding import decode_exact, display
 from .corpus import Corpus
 from .files import KnownFile
+from .keyword_columns import Ints
 from .packing import ELLIPSIS, SMALLEST_CLIP, Excerpt, Group, clip_text, count_tokens
 from .reading import decode
 from .speakers import spoken
@@ -19,46 +20,63 @@ if TYPE_CHECKING:
 SMALL_FILE = 262_144  # bytes; a larger one is read in pieces
 
 
+_ROW = ("file", "number", "first", "last", "begin", "stop", "check", "speaker", "day")
+
+
+class _File:
+    """A file as one search sees it: what would be looked up again for each of its units."""
+
+    __slots__ = ("data", "entry", "is_journal", "is_small", "path", "was_read")
+
+    def __init__(self, entry: KnownFile) -> None:
+        self.entry, self.path, self.is_journal = entry, entry.path, entry.kind == "journal"
+        self.is_small = entry.size <= SMALL_FILE
+        self.was_read = False
+        self.data: bytes | None = None  # None, once it was read, when it could not be
+
+
 class ExcerptReader:
-    """Reads units for one search: each file once. ``stale`` collects the files that are not what was indexed."""
+    """Reads units for one search: each file once. ``stale`` collects the files that are not what was indexed.
+
+    The corpus must not change between two excerpts.
+    """
 
     def __init__(
         self, vault: "Vault", corpus: Corpus, chunk_chars: int, score_sentence: Callable[[str], float]
     ) -> None:
         self._vault, self._corpus, self._chunk_chars = vault, corpus, chunk_chars
         self._score_sentence = score_sentence
-        self._whole: dict[str, bytes | None] = {}
+        self._columns: list[Ints] = []
+        self._files: dict[int, _File] = {}  # by id
         self._derived: dict[str, tuple[Unit, ...]] = {}
         self.stale: set[str] = set()
 
     def excerpt(self, slot: int, score: float) -> Excerpt | None:
         """A unit as it is shown; None when its file has changed since, or the unit has no text."""
         corpus = self._corpus
-        entry = corpus.by_id[int(corpus.column("file")[slot])]
-        if entry is None:
-            return None
-        text = self.unit_text(entry, slot)
+        columns = self._columns = self._columns or [corpus.column(name) for name in _ROW]
+        file_id, number, first, last, begin, stop, check, speaker_id, day = [column.item(slot) for column in columns]
+        file = self._files.get(file_id)
+        if file is None:
+            entry = corpus.by_id[file_id]
+            if entry is None:
+                return None
+            file = self._file(entry)
+        if begin < 0 or file.is_journal:
+            text = self.unit_text(file.entry, slot)
+        else:
+            data = self._checked(file, begin, stop, check)
+            text = None if data is None else _shown(data)
         if text is None:
-            self.stale.add(entry.path)
+            self.stale.add(file.path)
             return None
-        speaker_id = int(corpus.column("speaker")[slot])
         speaker = corpus.speakers[speaker_id] if speaker_id >= 0 else ""
-        if not text and len(entry.slots) == 1:
-            text = entry.title  # an empty note has nothing else to show
+        if not text and file.entry.units == 1:
+            text = file.entry.title  # an empty note has nothing else to show
         shown = spoken(speaker, text).strip("\n")
-        if not shown.strip():
+        if not shown or shown.isspace():
             return None
-        return Excerpt(
-            path=entry.path,
-            number=int(corpus.column("number")[slot]),
-            first=int(corpus.column("first")[slot]),
-            last=int(corpus.column("last")[slot]),
-            text=shown,
-            score=score,
-            speaker=speaker,
-            day=int(corpus.column("day")[slot]),
-            journal=entry.kind == "journal",
-        )
+        return Excerpt(file.path, number, first, last, shown, score, speaker, day, file.is_journal)
 
     def clip(self, excerpt: Excerpt, tokens: int) -> Excerpt | None:
         """The part of an excerpt that answers best, within a number of tokens, marked where it was cut."""
@@ -82,37 +100,44 @@ class ExcerptReader:
     def joined(self, group: Group) -> str:
         """The text of a hit: the file's own lines, or turn by turn where they were dressed or cut."""
         parts = sorted(group.excerpts, key=lambda excerpt: excerpt.number)
+        if len(parts) == 1:
+            return parts[0].text
         entry = self._corpus.files[group.path]
         # Between the statements of a long-term note stand lines that are no text: where each of them is said.
-        stated = str(entry.front.get("generator") or "").startswith("dream@")
+        stated = entry.may_have("generator") and str(entry.front.get("generator") or "").startswith("dream@")
         plain = not stated and not any(part.speaker or part.clipped for part in parts)
-        if len(parts) > 1 and plain and entry.kind != "journal":
-            first, last = (entry.slots[parts[at].number] for at in (0, -1))
-            begin, stop = int(self._corpus.column("begin")[first]), int(self._corpus.column("stop")[last])
-            data = self._bytes(entry, begin, stop) if 0 <= begin < stop else None
+        if plain and entry.kind != "journal":
+            first, last = (entry.slot_of(parts[at].number) for at in (0, -1))
+            begin, stop = self._corpus.column("begin").item(first), self._corpus.column("stop").item(last)
+            data = self._bytes(self._file(entry), begin, stop) if 0 <= begin < stop else None
             if data is not None:
-                return display(decode_exact(data)).replace("\r\n", "\n").strip("\n")
+                return _shown(data).strip("\n")
         apart = "\n" if stated or all(part.speaker for part in parts) else "\n\n"
         return apart.join(part.text for part in parts)
 
     def unit_text(self, entry: KnownFile, slot: int) -> str | None:
         """The text of a unit as it was indexed; None when its file has changed since."""
         corpus = self._corpus
-        begin, stop = int(corpus.column("begin")[slot]), int(corpus.column("stop")[slot])
+        begin, stop, check = (corpus.column(name).item(slot) for name in ("begin", "stop", "check"))
         if begin < 0:
-            return self._derived_text(entry, int(corpus.column("number")[slot]))
-        data = self._bytes(entry, begin, stop)
-        if data is None or zlib.crc32(data) != int(corpus.column("check")[slot]):
+            return self._derived_text(entry, corpus.column("number").item(slot))
+        data = self._checked(self._file(entry), begin, stop, check)
+        if data is None:
             return None
-        text = display(decode_exact(data))
-        if entry.kind == "journal":
-            from .chunker import read_document
+        if entry.kind != "journal":
+            return _shown(data)
+        from .chunker import read_document
 
-            first = int(corpus.column("first")[slot])
-            units = read_document(entry.path, text, first_line=first, with_chunks=False).units
-            part = self._part_of_line(entry, slot)
-            return units[part].text if part < len(units) else None
-        return text.replace("\r\n", "\n")
+        first = corpus.column("first").item(slot)
+        line = display(decode_exact(data))
+        units = read_document(entry.path, line, first_line=first, with_chunks=False).units
+        part = self._part_of_line(entry, slot)
+        return units[part].text if part < len(units) else None
+
+    def _checked(self, file: _File, begin: int, stop: int, check: int) -> bytes | None:
+        """Some bytes of a file; None when they are not those that were indexed."""
+        data = self._bytes(file, begin, stop)
+        return data if data is not None and zlib.crc32(data) == check else None
 
     def _part_of_line(self, entry: KnownFile, slot: int) -> int:
         """Which unit of its line this is: a long turn has several."""
@@ -141,19 +166,33 @@ class ExcerptReader:
         units = self._derived[entry.path]
         return units[number].text if number < len(units) else ""
 
-    def _bytes(self, entry: KnownFile, begin: int, stop: int) -> bytes | None:
+    def _file(self, entry: KnownFile) -> _File:
+        file = self._files.get(entry.id)
+        if file is None:
+            file = self._files[entry.id] = _File(entry)
+        return file
+
+    def _bytes(self, file: _File, begin: int, stop: int) -> bytes | None:
+        if not file.is_small:
+            return self._piece(file.path, begin, stop)
+        if not file.was_read:
+            file.was_read = True
+            try:
+                file.data = self._vault.storage.read(file.path)
+            except (ReMeError, OSError):
+                file.data = None
+        return None if file.data is None else file.data[begin:stop]
+
+    def _piece(self, path: str, begin: int, stop: int) -> bytes | None:
         import os
 
-        if entry.size > SMALL_FILE:
-            try:
-                with self._vault.storage.opened(entry.path) as (descriptor, _, _):
-                    return os.pread(descriptor, stop - begin, begin)
-            except (ReMeError, OSError):
-                return None
-        if entry.path not in self._whole:
-            try:
-                self._whole[entry.path] = self._vault.storage.read(entry.path)
-            except (ReMeError, OSError):
-                self._whole[entry.path] = None
-        data = self._whole[entry.path]
-        return None if data is None else data[begin:stop]
+        try:
+            with self._vault.storage.opened(path) as (descriptor, _, _):
+                return os.pread(descriptor, stop - begin, begin)
+        except (ReMeError, OSError):
+            return None
+
+
+def _shown(data: bytes) -> str:
+    """Bytes of a file as text that may be shown."""
+    return display(decode_exact(data)).replace("\r\n", "\n")

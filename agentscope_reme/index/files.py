@@ -210,9 +210,14 @@ class FilesById:
     def __len__(self) -> int:
         return len(self._files._rows.paths)
 
+    def digests(self, numbers: Sequence[int]) -> list[bytes]:
+        """SHA-256 of some files, by their ids."""
+        digests = self._files._rows.digests
+        return [bytes(digests[DIGEST * number : DIGEST * (number + 1)]) for number in numbers]
+
     def __getitem__(self, number: int) -> KnownFile | None:
         rows = self._files._rows
-        lives = self._files._rows.ids.get(rows.paths[number]) == number
+        lives = rows.ids.get(rows.paths[number]) == number
         return KnownFile(rows, number) if lives else None
 
 

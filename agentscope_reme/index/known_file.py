@@ -189,6 +189,11 @@ class KnownFile:
         else:
             rows.scattered.pop(self.id, None)
 
+    def slot_of(self, number: int) -> int:
+        """The slot of the file's unit with a number, from 0 on."""
+        scattered = self._rows.scattered.get(self.id)
+        return int(scattered[number]) if scattered is not None else self._rows.columns["first"][self.id] + number
+
     @property
     def is_preferred(self) -> bool:
         """Whether the user put it first: MEMORY.md and pinned notes."""

@@ -1,10 +1,9 @@
 """From ranked units to excerpts: each text once, neighbours joined, within the limit and the token budget."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
+from math import inf
 from typing import NamedTuple
 
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]+")
@@ -72,37 +71,44 @@ class Group:
         return max(excerpt.last for excerpt in self.excerpts)
 
 
-def best_files_first(ranked: Sequence[tuple[int, int, float]], most: int) -> list[tuple[int, float]]:
-    """Order of ``(slot, file, score)``: the best unit of each of the first few files, then all others by what they add.
+def best_files_first(files: Sequence[int], scores: Sequence[float], most: int) -> list[int]:
+    """In which order ranked passages get a place, as indices: the best of each of the first few files, then the others.
 
-    ``most`` files at most come first, and only those whose best is worth .3 of the very best (scores ``s`` stand for
-    odds ``s / (1 - s)``): several notes are heard without letting in what only fills a place. After them, a file's
+    ``files`` and ``scores`` are those of the passages, best first. ``most`` files at most come first, and only those
+    whose best is worth .3 of the very best (scores ``s`` stand for odds ``s / (1 - s)``): several notes are heard
+    without letting in what only fills a place. All others come by what they add. After the first ones, a file's
     passages count a little less each from its fifth one on: what many notes hold a part of is not told by one alone.
     """
-    first: list[tuple[int, float]] = []
-    rest: list[tuple[float, int, float]] = []
-    above: Counter[int] = Counter()  # passages of each file so far
-    floor = _odds(ranked[0][2]) * WORTH_A_FILE if ranked else 0.0
-    for slot, file, score in ranked:
-        if not above[file] and len(first) < most and _odds(score) >= floor:
-            first.append((slot, score))
-        else:
-            worth = _odds(score) / (1 + OF_ONE_FILE * max(0, above[file] - FREE_OF_A_FILE))
-            rest.append((worth, slot, score))
-        above[file] += 1
-    rest.sort(key=itemgetter(0), reverse=True)  # stable: what is worth the same stays in its order
-    return first + [(slot, score) for _, slot, score in rest]
+    worth = [score / (1 - score) if score < 1 else inf for score in scores]
+    floor = worth[0] * WORTH_A_FILE if worth else 0.0
+    first: list[int] = []
+    rest: list[int] = []
+    above: dict[int, int] = {}  # passages of each file so far
+    crowded = False
+    for at, file in enumerate(files):
+        before = above.get(file, 0)
+        above[file] = before + 1
+        if not before and len(first) < most and worth[at] >= floor:
+            first.append(at)
+            continue
+        rest.append(at)
+        if before > FREE_OF_A_FILE:
+            worth[at] /= 1 + OF_ONE_FILE * (before - FREE_OF_A_FILE)
+            crowded = True
+    if crowded:
+        rest.sort(key=worth.__getitem__, reverse=True)  # stable: what is worth the same stays in its order
+    return first + rest
 
 
 def pack(
-    places: Iterable[tuple[str, int]],
-    read: Callable[[str, int], Excerpt | None],
+    places: Iterable[tuple[int, int]],
+    read: Callable[[int, int], Excerpt | None],
     limit: int,
     budget: int,
     clip: Callable[[Excerpt, int], Excerpt | None],
     most_chars: int,
 ) -> list[Group]:
-    """Take excerpts, given by path and number, in order until ``limit`` groups and ``budget`` tokens are full.
+    """Take excerpts, given by file and number, in order until ``limit`` groups and ``budget`` tokens are full.
 
     An excerpt beside one that was taken joins it, but only within the same thousand tokens, so that whoever cuts the
     result short has the best of it. When all groups are open, one that lies a single unit away joins too, with the
@@ -112,12 +118,15 @@ def pack(
     are clipped in any case.
     """
     tray = _Tray(limit, budget, clip, most_chars)
-    for path, number in places:
-        for at in tray.with_bridge(path, number):
-            excerpt = read(path, at)
+    for file, number in places:
+        numbers = tray.with_bridge(file, number)
+        if not numbers:
+            continue
+        for at in numbers:
+            excerpt = read(file, at)
             if excerpt is None:
                 break
-            if not tray.take(excerpt):
+            if not tray.take(file, excerpt):
                 return tray.groups
         if tray.is_closed():
             break
@@ -133,34 +142,37 @@ class _Tray:
         self.groups: list[Group] = []
         self._limit, self._budget, self._left = limit, budget, budget
         self._clip, self._most_chars = clip, most_chars
-        self._group_of: dict[tuple[str, int], Group] = {}
-        self._shown: list[tuple[Excerpt, _Statement]] = []
+        self._page = 0  # the thousand tokens that are being filled
+        self._files: set[int] = set()  # of all groups
+        self._group_of: dict[tuple[int, int], Group] = {}
+        self._shown: list[tuple[Excerpt, str]] = []  # with its words
 
-    def with_bridge(self, path: str, number: int) -> tuple[int, ...]:
+    def with_bridge(self, file: int, number: int) -> tuple[int, ...]:
         """A unit's number alone, after that of a unit that joins it to a group, or nothing when it has no place."""
-        if (path, number) in self._group_of:
+        if file not in self._files:
+            return (number,) if len(self.groups) < self._limit else ()
+        if (file, number) in self._group_of:
             return ()
-        if len(self.groups) < self._limit or self._beside(path, number - 1) or self._beside(path, number + 1):
+        if len(self.groups) < self._limit or self._beside(file, number - 1) or self._beside(file, number + 1):
             return (number,)
         for step in (-1, 1):
-            if self._beside(path, number + 2 * step) and (path, number + step) not in self._group_of:
+            if self._beside(file, number + 2 * step) and (file, number + step) not in self._group_of:
                 return (number + step, number)
         return ()
 
     def is_closed(self) -> bool:
         """Whether nothing more can be taken: all groups are open, and none in the present thousand tokens."""
-        return len(self.groups) >= self._limit and all(group.page != self._page() for group in self.groups)
+        return len(self.groups) >= self._limit and all(group.page != self._page for group in self.groups)
 
-    def take(self, excerpt: Excerpt) -> bool:
+    def take(self, file: int, excerpt: Excerpt) -> bool:
         """Print an excerpt, unless it says what was said; False when there is no more room."""
-        path, number = excerpt.path, excerpt.number
-        before, after = self._beside(path, number - 1), self._beside(path, number + 1)
+        number = excerpt.number
+        before, after = self._beside(file, number - 1), self._beside(file, number + 1)
         if before is None and after is None and len(self.groups) >= self._limit:
             return True
-        statement = _Statement(excerpt.text)
-        for other, said in self._shown:
-            if _same_occasion(excerpt, other) and statement.equals(said):
-                return True
+        words = squashed(excerpt.text)
+        if self._was_said(excerpt, words):
+            return True
         cost = count_tokens(excerpt.text)
         if cost > self._left or len(excerpt.text) > self._most_chars:
             room = min(self._left, self._most_chars // 4)
@@ -168,57 +180,43 @@ class _Tray:
             if shorter is None:
                 return False
             excerpt, cost = shorter, count_tokens(shorter.text)
-        self._place(excerpt, before, after)
+        self._place(file, excerpt, before, after)
         self._left -= cost
-        self._shown.append((excerpt, statement))
+        self._page = (self._budget - self._left) // PAGE
+        self._shown.append((excerpt, words))
         return self._left > 0
 
-    def _page(self) -> int:
-        return (self._budget - self._left) // PAGE
+    def _was_said(self, excerpt: Excerpt, words: str) -> bool:
+        size = len(words)
+        farthest = _around(size)  # what is much longer or shorter is another statement
+        for other, said in self._shown:
+            near = -farthest <= len(said) - size <= farthest
+            if near and same_statement(words, said) and _same_occasion(excerpt, other):
+                return True
+        return False
 
-    def _beside(self, path: str, number: int) -> Group | None:
-        group = self._group_of.get((path, number))
-        return group if group is not None and group.page == self._page() else None
+    def _beside(self, file: int, number: int) -> Group | None:
+        group = self._group_of.get((file, number))
+        return group if group is not None and group.page == self._page else None
 
-    def _place(self, excerpt: Excerpt, before: Group | None, after: Group | None) -> None:
+    def _place(self, file: int, excerpt: Excerpt, before: Group | None, after: Group | None) -> None:
         if before is not None and after is not None:
             before.excerpts.extend(after.excerpts)
             self.groups.remove(after)
             for other in after.excerpts:
-                self._group_of[other.path, other.number] = before
+                self._group_of[file, other.number] = before
         group = before or after
         if group is None:
-            group = Group(page=self._page())
+            group = Group(page=self._page)
             self.groups.append(group)
+            self._files.add(file)
         group.excerpts.append(excerpt)
-        self._group_of[excerpt.path, excerpt.number] = group
-
-
-class _Statement:
-    """A text as it is compared with others, worked out when it is."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._squashed: str | None = None
-
-    @property
-    def squashed(self) -> str:
-        if self._squashed is None:
-            self._squashed = squashed(self._text)
-        return self._squashed
-
-    def equals(self, other: "_Statement") -> bool:
-        """See :func:`same_statement`."""
-        return same_statement(self.squashed, other.squashed)
+        self._group_of[file, excerpt.number] = group
 
 
 def squashed(text: str) -> str:
     """The words of a text, case-folded, with a space for whatever stands between them."""
     return _NOT_WORD.sub(" ", text).strip().casefold()
-
-
-def _odds(score: float) -> float:
-    return score / (1 - score) if score < 1 else float("inf")
 
 
 def _same_occasion(one: Excerpt, other: Excerpt) -> bool:
@@ -234,7 +232,12 @@ def same_statement(one: str, other: str) -> bool:
         one, other = other, one
     if one == other:
         return True
-    return len(one) >= _ALIKE and len(other) - len(one) <= max(24, len(one) // 4) and one in other
+    return len(one) >= _ALIKE and len(other) - len(one) <= _around(len(one)) and one in other
+
+
+def _around(size: int) -> int:
+    """How much longer than a statement of so many characters one may be that says the same."""
+    return max(24, size // 4)
 
 
 def clip_text(text: str, most_chars: int, matches: Callable[[str], float]) -> tuple[int, int]:

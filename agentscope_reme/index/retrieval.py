@@ -6,7 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from ..models import SearchHit, SearchResult, SearchStatus
-from .copies import without_copies
+from .copies import copies_among
 from .links import linked_notes
 from .packing import Excerpt, Group, best_files_first, pack
 from .reading import day_number, day_text
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .embedding import Asked
     from .keyword_columns import Ints
     from .query_terms import QueryTerms
+    from .ranking import Ranked
     from .store import Store
     from .tokenizer import Tokenizer
     from .vectors import VectorArm
@@ -79,24 +80,17 @@ class Retriever:
         ranked = rank(corpus, query, context, self._weights, want)
         if not ranked.found:
             return SearchResult("none", note=_nothing(request), query=request.query), set()
-        floor = request.min_score if request.min_score is not None else 0.0
         reader = ExcerptReader(self._vault, corpus, self._chunk_chars, self._sentence_score(query))
-        file, number = corpus.column("file"), corpus.column("number")
-        pairs = [(s, v) for s, v in zip(ranked.slots.tolist(), ranked.scores.tolist(), strict=True) if v >= floor]
-        pairs = without_copies(pairs, corpus, file)
-        slots = [slot for slot, _ in pairs]
-        files, numbers = file[slots].tolist(), number[slots].tolist()
-        at = dict(zip(zip(files, numbers, strict=True), pairs, strict=True))
+        slots, scores, files = self._shown(ranked, request)
+        numbers = corpus.column("number")[slots].tolist()
+        at = dict(zip(zip(files, numbers, strict=True), zip(slots, scores, strict=True), strict=True))
 
-        def read(path: str, where: int) -> Excerpt | None:
-            found = at.get((corpus.files[path].id, where))
+        def read(file: int, number: int) -> Excerpt | None:
+            found = at.get((file, number))
             return reader.excerpt(*found) if found is not None else None
 
-        rows = [(slot, of, score) for (slot, score), of in zip(pairs, files, strict=True)]
-        place_of = {slot: (of, where) for slot, of, where in zip(slots, files, numbers, strict=True)}
-        order = best_files_first(rows, min(limit, FILES_FIRST))
-        path_of = {of: entry.path for of in set(files) if (entry := corpus.by_id[of]) is not None}
-        places = [(path_of[of], where) for of, where in (place_of[slot] for slot, _ in order) if of in path_of]
+        order = best_files_first(files, scores, min(limit, FILES_FIRST))
+        places = ((files[at], numbers[at]) for at in order)
         groups = pack(places, read, limit, budget, reader.clip, max(self._chunk_chars, 400))
         hits = tuple(self._hit(group, reader, context.demoted) for group in self._in_order(groups, context.preferred))
         if not hits:
@@ -108,6 +102,18 @@ class Retriever:
         if query.groups and ranked.weak:
             status, note = "weak", "the hits share few words with the query and are probably not about it"
         return SearchResult(status, hits, note, request.query, round(ranked.evidence, 4)), reader.stale
+
+    def _shown(self, ranked: "Ranked", request: Request) -> tuple[list[int], list[float], list[int]]:
+        """Slots, scores and files of the units that may be shown, best first."""
+        slots, scores = ranked.slots, ranked.scores
+        if request.min_score is not None:
+            enough = scores >= request.min_score
+            slots, scores = slots[enough], scores[enough]
+        files = self._store.corpus.column("file")[slots]
+        if copies := copies_among(files.tolist(), self._store.corpus):
+            kept = [at for at, file in enumerate(files.tolist()) if file not in copies]
+            slots, scores, files = slots[kept], scores[kept], files[kept]
+        return slots.tolist(), scores.tolist(), files.tolist()
 
     def files(self, request: Request, today: date) -> list[tuple[str, float]]:
         """At least ``limit`` files that answer, if there are so many, each with the score of its best unit."""
@@ -136,14 +142,14 @@ class Retriever:
         corpus = self._store.corpus
         entry = corpus.files[group.path]
         best = max(group.excerpts, key=lambda excerpt: excerpt.score)
-        slot = int(entry.slots[best.number])
+        slot = entry.slot_of(best.number)
         metadata: dict[str, Any] = {}
         if any(excerpt.clipped for excerpt in group.excerpts):
             metadata["clipped"] = True
         if entry.id in demoted:
             metadata["superseded"] = True
-        if "trust" in entry.front:
-            metadata["trust"] = entry.front["trust"]
+        if entry.may_have("trust") and "trust" in (front := entry.front):
+            metadata["trust"] = front["trust"]
         linked = linked_notes(self._store.graph, corpus, entry.path, MOST_LINKS)
         return SearchHit(
             path=entry.path,
