@@ -24,6 +24,7 @@ RANK = {
     "models": 0,
     "config": 0,
     "weights": 0,  # of ranking: a part of config, in a module of its own
+    "expression": 0,
     "loading": 0,
     "prompts": 0,
     "quoting": 0,

@@ -8,17 +8,19 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from ..expression import expression
+
 LONGEST_QUESTION = 600
 """Characters beyond which a text is more than a question, however it ends."""
 
 # Where a sentence ends; its mark belongs to it.
-_SENTENCE_END = re.compile(r"[。！？!?；;]\s*|[.…]\s+|\n+")
-_ALPHANUMERIC = re.compile(r"[^\W_]")
-_CLAUSE = re.compile(r"[，,;；：:—–]|\s-\s")
-_MARK = re.compile(r"[?？][\"'”’」』)）\]*_~\s!！]*(?:[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\s]*)$")
-_BREAKS = re.compile(r"[\s，。！？、；：,.!?;:~～…\-—]+")
+_SENTENCE_END = expression(r"[。！？!?；;]\s*|[.…]\s+|\n+")
+_ALPHANUMERIC = expression(r"[^\W_]")
+_CLAUSE = expression(r"[，,;；：:—–]|\s-\s")
+_MARK = expression(r"[?？][\"'”’」』)）\]*_~\s!！]*(?:[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\s]*)$")
+_BREAKS = expression(r"[\s，。！？、；：,.!?;:~～…\-—]+")
 
-SMALL_TALK = re.compile(
+SMALL_TALK = expression(
     r"(?:hi|hello|hey|hiya|yo|good (?:morning|afternoon|evening|night|day)|morning|thanks?(?: you)?(?: so much| a lot"
     r"| very much| again)?|ok(?:ay)?|yes|yeah|yep|no|nope|sure|great|nice|cool|perfect|good|awesome|wow|bye|goodbye"
     r"|see you|take care|go on|continue|please|right|done|noted|got it|understood|you(?:'|’| a)re welcome|no problem"
@@ -27,13 +29,13 @@ SMALL_TALK = re.compile(
     re.IGNORECASE,
 )
 # A greeting may name whom it greets: "Good morning, Remy!", "你好，小李".
-_GREETING = re.compile(
+_GREETING = expression(
     r"(?:(?i:hi|hello|hey|hiya|dear|good (?:morning|afternoon|evening|night)|thanks?(?: you)?(?: so much| a lot)?|bye"
     r"|goodbye|see you)(?:[ ,]+(?:there|again|all|everyone|everybody|soon|later|tomorrow|(?!I\b)[A-Z][\w'’-]*)){0,3}"
     r"|(?:你好[啊呀]?|您好|嗨|哈喽|早上好|上午好|中午好|下午好|晚上好|晚安|早安|谢谢|再见|拜拜)[，, ]*"
     r"(?:朋友|大家|各位|老师|AI伴侣|[小老阿][\u4e00-\u9fff]|[A-Z][\w'’-]*){0,2}[啊呀]?)[\s。！!.~～…]*"
 )
-_COMMAND = re.compile(r"/(?:compact|new|clear|history|help|exit|quit)\b", re.IGNORECASE)
+_COMMAND = expression(r"/(?:compact|new|clear|history|help|exit|quit)\b", re.IGNORECASE)
 
 _WH = r"(?:who|whom|whose|what|where|when|why|which|how)"
 _BE = r"(?:is|are|was|were|am|do|does|did|can|could|will|would|should|shall|may|might|must|has|have|had)(?:n['’]t)?"
@@ -43,7 +45,7 @@ _LEAD = (
     r"(?:(?:so|and|but|or|well|ok(?:ay)?|now|then|also|hey|hi|hello|yes|yeah|wow|please|btw|by the way|actually|again"
     r"|sorry|excuse me|quick question|just curious)[\s,!:.-]+)*"
 )
-_OPENS_QUESTION = re.compile(
+_OPENS_QUESTION = expression(
     # "what did Lin order", "who takes the shift", "how many ovens"; not "when I lived there", "what a day".
     rf"{_LEAD}(?:{_WH}(?:['’]s|['’]re|['’]d)?\s+(?:\S+\s+){{0,4}}?{_BE}\b|who(?:['’]s|se|m)?\s+\w+|(?:how|what)\s+about\b"
     rf"|how\s+(?:many|much|long|often|far|old|big|come|to)\b|what(?:['’]s|['’]re)\b|where(?:['’]s|['’]re)\b|which\s+\w+\s+\w+"
@@ -55,14 +57,14 @@ _OPENS_QUESTION = re.compile(
     re.IGNORECASE,
 )
 # "When I lived in Oslo", "what I want is", "which is why": the word opens a clause, not a question.
-_NO_QUESTION = re.compile(
+_NO_QUESTION = expression(
     rf"{_LEAD}(?:(?:when|where|what|why|how|whatever|whenever)\s+(?:i|you|we|they|he|she|it|there|{_WHOSE})\b"
     rf"|which\s+(?:is|was|means|makes)\b|(?:what|how)\s+an?\b|how\s+(?!many|much|long|often|far|old|big|come|to|about)"
     rf"(?:\w+ly|nice|kind|sweet|lovely|cool|great|awful|sad|funny)\b|have\s+(?:an?|the|fun|it)\b|who\s+knows\b|do\s+{_WHOSE}\b)",
     re.IGNORECASE,
 )
 # Asking for something to be done: who says "can you book the table for May 3" has stated a wish, not asked for a fact.
-_WISH = re.compile(
+_WISH = expression(
     rf"{_LEAD}(?:can|could|would|will)\s+you\s+(?:please\s+|kindly\s+|also\s+|maybe\s+)*"
     r"(?!tell|show|say|find|search|look|check|explain|list|give|help|recall|repeat|remind\s+(?:me|us)\s+(?!to\b)"
     r"|remember\s+(?:when|what|who|where|how|why|which)|see|hear|read|describe|summari[sz]e|run|call|use|execute|think|believe"
@@ -70,7 +72,7 @@ _WISH = re.compile(
     re.IGNORECASE,
 )
 # A clause that says something by itself.
-_STATES = re.compile(
+_STATES = expression(
     r"^\W*(?:and |but |so |well |because |also |actually |yes |yeah |no )*"
     r"(?:(?:i|we|he|she|they)(?:['’](?:m|ve|d|ll|s|re))?\s+(?!wonder|guess|mean\b|was wondering|am wondering)\w+"
     r"|(?:i['’]m|i['’]ve|i['’]d|i['’]ll|we['’]re|we['’]ve|it['’]s|that['’]s|there['’]s|there (?:is|are|was))\s+\S"
@@ -78,27 +80,27 @@ _STATES = re.compile(
     r"|(?:the|my|our|his|her|their)\s+(?:\S+\s+){1,6}\S)",
     re.IGNORECASE,
 )
-_ASKS_WITHIN = re.compile(
+_ASKS_WITHIN = expression(
     rf"\b{_WH}\b|\b{_BE}\s+{_WHOM}\b|^\W*(?:if|whether|as for|about|for|in|on|at|of)\b", re.IGNORECASE
 )
 
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_CHINESE_ASKS = re.compile(
+_HAN = expression(r"[\u3400-\u9fff]")
+_CHINESE_ASKS = expression(
     r"什么|谁|哪|怎么|怎样|如何|为什么|为何|何时|几[点个年月号天岁次位]|多少|多[大久长远高]|是不是|有没有|能不能|会不会|要不要|可不可以|能否|可否|是否"
     r"|吗|呢$|么$"
 )
-_CHINESE_OPENS = re.compile(
+_CHINESE_OPENS = expression(
     r"(?:那么?|所以|另外|还有|对了|顺便问一下|请|麻烦|你|您|帮我|给我|再|我想(?:知道|问)|想问)*[，,]?"
     r"(?:请问|问一下|谁|什么|哪|怎么|怎样|如何|为什么|为何|何时|几[点个年月号天岁次位]|多少|是不是|有没有|能不能|会不会|能否|可否|是否"
     r"|告诉我|说说|讲讲|查一?查|查一?下|查询|搜一?下|搜索|找一?下|列出|想知道|知道)"
 )
-_CHINESE_ENDS = re.compile(
+_CHINESE_ENDS = expression(
     r"(?:[吗呢么]|怎么办|怎么样|为什么|如何|(?:是|在|有|叫|要|去|到|做|说|选|用|住|来自)(?:了|过)?"
     r"(?:什么|谁|哪[里儿天个家年位]?|几[点个年月号天岁次位]|多少\S{0,2}|什么\S{1,3}))[\s。.…]*$"
 )
-_CHINESE_DENIES = re.compile(r"不知道|不清楚|不记得|忘了|忘记|无论|不管|没什么|随便")
-_CHINESE_STATES = re.compile(r"[我他她它咱].{3}|了|过|决定|打算|准备|已经|[是有在].{2}")
-_CHINESE_TOPIC = re.compile(r"^(?:关于|对于|至于|请问|如果|假如|要是|除了)|的话$|[时后前]$|^(?:那|这样)")
+_CHINESE_DENIES = expression(r"不知道|不清楚|不记得|忘了|忘记|无论|不管|没什么|随便")
+_CHINESE_STATES = expression(r"[我他她它咱].{3}|了|过|决定|打算|准备|已经|[是有在].{2}")
+_CHINESE_TOPIC = expression(r"^(?:关于|对于|至于|请问|如果|假如|要是|除了)|的话$|[时后前]$|^(?:那|这样)")
 
 
 def sentences_of(text: str) -> list[str]:

@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Literal
 
+from ..expression import expression
 from .relative_dates import find_relative
 from .time_words import MONTH_NAMES, SMALL_NUMBER, chinese_number, lower_case, may_name_month, month_number
 from .time_words import has_time_words as has_time_words
@@ -19,7 +20,7 @@ _YEARS_AROUND = (-1, 0, 1)
 
 # The look-ahead before the alternatives passes over prose quickly.
 # "/" is read month first and "." and "-" day first when both readings are possible (US and European habit).
-_NUMERIC = re.compile(
+_NUMERIC = expression(
     rf"""(?=[\d〇零一二三四五六七八九十])(?:
       (?<![\d.A-Za-z])(?P<iy>\d{{4}})(?P<isep>[-/.])(?P<im>\d{{1,2}})(?P=isep)(?P<id>\d{{1,2}})(?!\d)
     | (?<![\d.A-Za-z])(?P<sy>\d{{4}})\ (?P<sm>\d{{2}})\ (?P<sd>\d{{2}})(?!\d)
@@ -33,7 +34,7 @@ _NUMERIC = re.compile(
     )""",
     re.VERBOSE,
 )
-_NAMED = re.compile(
+_NAMED = expression(
     rf"""(?<!\w)(?=[\djfmasond])(?:
       (?<!\.)(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?[ ]+(?:of[ ]+)?(?P<m1>{MONTH_NAMES})\b\.?
           (?:,?[ ]+(?:of[ ]+)?(?P<y1>\d{{4}})(?!\d))?
@@ -46,22 +47,22 @@ _NAMED = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-_YEAR = re.compile(r"[12](?<![\w.,/$€£¥-].)(?:(?<=1)9[5-9]|(?<=2)0\d)\d(?![\w%/-]|[.,]\d)")
+_YEAR = expression(r"[12](?<![\w.,/$€£¥-].)(?:(?<=1)9[5-9]|(?<=2)0\d)\d(?![\w%/-]|[.,]\d)")
 # What any match of these holds, quickly found from the first digit on. In Chinese numerals a year begins up to five
 # characters before its sign.
 _MIGHT_BE_NUMERIC = re.compile(r"[\d年月](?:(?<=[年月])|\d{3}|\d?[-/.]\d)")
 _DIGIT_OR_CHINESE_DATE = re.compile(r"[\d年月]")
 _ASCII_DIGIT = re.compile(r"[0-9]")
 _LONGEST_BEFORE_SIGN = 6
-_MONTH = re.compile(rf"{MONTH_NAMES}\b")
-_BEFORE_MONTH = re.compile(
+_MONTH = expression(rf"{MONTH_NAMES}\b")
+_BEFORE_MONTH = expression(
     r"(?:\b(?:in|of|on|since|until|till|by|from|to|before|after|during|early|mid|late|last|this|next|every|each)|[-/])\W*$",
     re.IGNORECASE,
 )
 _ALSO_VERBS = ("may", "march", "mar")
-_BETWEEN = re.compile(r"\s*(?:to|until|till|through|[-–—~～到至]|and)\s*", re.IGNORECASE)
+_BETWEEN = expression(r"\s*(?:to|until|till|through|[-–—~～到至]|and)\s*", re.IGNORECASE)
 
-_ASKS_WHEN = re.compile(
+_ASKS_WHEN = expression(
     r"^\W*(?:(?:so|and|but|do you (?:know|remember)|tell me|on|in|since|at|by|from)\W+)?"
     r"(?:when\b|how long ago\b"
     r"|(?:what|which)(?:\s+(?:exact|specific))?\s+(?:dates?|days?|months?|years?|weeks?|weekend|season|time)\b)"

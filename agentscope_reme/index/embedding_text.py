@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from ..expression import expression
 from .speakers import spoken
 
 # Characters of one text that are embedded. A unit is shorter by far; models read 512 tokens and more.
@@ -15,9 +16,9 @@ MOST_CHARS = 4_000
 # A number that no key is: there is nothing to embed.
 NO_TEXT = 0
 
-_SPACE = re.compile(r"\s+")
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
+_SPACE = expression(r"\s+")
+_WORD = expression(r"[^\W_]+(?:['’][^\W_]+)*")
+_POSSESSIVE = expression(r"['’]s$", re.IGNORECASE)
 
 
 def embedded_text(speaker: str, text: str) -> str:

@@ -1,17 +1,17 @@
 """What a file's name and front matter say about it: title, date, description, tags, aliases."""
 
-import re
 from datetime import date
 from functools import lru_cache
 from typing import Any
 
+from ..expression import expression
 from ..models import FileFrontMatter
 from .dates import find_dates
 
 # Obsidian's names for it come last: "date created" is what its plugins write.
 _DATE_KEYS = ("date", "day", "created", "created_at", "date created")
-_PATH_DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
-_INLINE_TAG = re.compile(r"(?<![\w#/&\[(])#([^\W\d][\w/-]*)")
+_PATH_DATE = expression(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
+_INLINE_TAG = expression(r"(?<![\w#/&\[(])#([^\W\d][\w/-]*)")
 _MOST_TAGS = 200
 
 

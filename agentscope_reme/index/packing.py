@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
-_WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]+")
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；…\n])")
+from ..expression import expression
+
+_WIDE = expression(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]+")
+_SENTENCE_END = expression(r"(?<=[.!?;])\s+|(?<=[。！？；…\n])")
 _NOT_WORD = re.compile(r"[\W_]+")
 ELLIPSIS = "…"
 PAGE = 1_000  # tokens

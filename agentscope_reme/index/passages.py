@@ -1,10 +1,11 @@
 """Stretches of a file on their way to becoming units, and where a long one is divided."""
 
 import math
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+
+from ..expression import expression
 
 # Longest unit that is scored, in characters; a chunk size below it lowers it.
 LONGEST_UNIT = 1_200
@@ -12,7 +13,7 @@ LONGEST_UNIT = 1_200
 LONGEST_ROWS = 600
 LONGEST_LINES = 400
 
-_BREAK = re.compile(r"\n|[.!?…]+[\"'”’)\]]*(?=\s)|[。！？；]+[”’」』）]*|[;:](?=\s)|[，、]|[,}\]](?=[\s\[{\"])|\s")
+_BREAK = expression(r"\n|[.!?…]+[\"'”’)\]]*(?=\s)|[。！？；]+[”’」』）]*|[;:](?=\s)|[，、]|[,}\]](?=[\s\[{\"])|\s")
 _STRENGTH = {
     "\n": 3,
     "。": 3,

@@ -7,6 +7,7 @@ from datetime import date
 from itertools import pairwise
 from typing import Protocol
 
+from ..expression import expression
 from .chinese import FUNCTION_CHARS, carries_content
 from .dates import DateMention, asks_when, find_dates
 from .identifiers import Compound, plain_or_same
@@ -17,7 +18,7 @@ _PIECE_WEIGHT = 0.5
 _PART_WEIGHT = 0.35
 # A single Chinese character is looked for inside other terms where little else is asked for.
 _FEW_WORDS = 3
-_QUOTED = re.compile(r"[\"“”«「『《]([^\"“”«»「」『』《》\n]{3,200})[\"“”»」』》]")
+_QUOTED = expression(r"[\"“”«「『《]([^\"“”«»「」『』《》\n]{3,200})[\"“”»」』》]")
 _DAY_TOKEN = re.compile(r"\d{4}-\d\d-\d\d")
 
 

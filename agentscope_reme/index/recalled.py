@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..expression import expression
+
 READING_TOOLS = frozenset({"memory_search", "read", "list"})
 """Tools of ours whose calls and results say nothing of their own."""
 
@@ -22,29 +24,29 @@ _PARAMETERS = {
     "edit": ("old", {"path", "old", "new"}),
 }
 # A prefix may stand before the name, and AgentScope's "rename" puts five letters behind it.
-_NAMED = re.compile(r"(?:.*[^A-Za-z])?(read|list|write|append|edit)(?:_[0-9A-Za-z]{5})?", re.DOTALL)
-_SEARCH = re.compile(r".*memory_search(?:_[0-9A-Za-z]{5})?", re.DOTALL)
+_NAMED = expression(r"(?:.*[^A-Za-z])?(read|list|write|append|edit)(?:_[0-9A-Za-z]{5})?", re.DOTALL)
+_SEARCH = expression(r".*memory_search(?:_[0-9A-Za-z]{5})?", re.DOTALL)
 _FOLDERS = r"(?:daily|digest|resource|session|memory|dialog|tool_result|reme_session)"
-_IN_VAULT = re.compile(
+_IN_VAULT = expression(
     rf"(?:\./)?(?:{_FOLDERS}(?:/.*)?|(?![/~]|[A-Za-z]:).*\.(?:md|markdown|jsonl)(?::\d+(?:-\d+)?)?)", re.DOTALL
 )
 
-_FENCE = re.compile(r"<(recalled-memory|vault-file)\s+(?:source|path)=\"[^>]*(?:>.*?(?:</\1\s*>|\Z)|\Z)", re.DOTALL)
-_AROUND_FENCES = re.compile(r"^(?:Quoted from the memory vault, best first\.|More follows: \w+\().*$", re.MULTILINE)
-_LISTED = re.compile(r"[^\n]*(?:/| \(\d+ bytes\))|and \d+ more; list a folder below|Nothing is there\.")
-_CHANGED = re.compile(r"(?:Created|Changed|Removed|Nothing to change in) \S[^\n]* \(version [0-9a-f]*\)\.")
+_FENCE = expression(r"<(recalled-memory|vault-file)\s+(?:source|path)=\"[^>]*(?:>.*?(?:</\1\s*>|\Z)|\Z)", re.DOTALL)
+_AROUND_FENCES = expression(r"^(?:Quoted from the memory vault, best first\.|More follows: \w+\().*$", re.MULTILINE)
+_LISTED = expression(r"[^\n]*(?:/| \(\d+ bytes\))|and \d+ more; list a folder below|Nothing is there\.")
+_CHANGED = expression(r"(?:Created|Changed|Removed|Nothing to change in) \S[^\n]* \(version [0-9a-f]*\)\.")
 
-_CITATION = re.compile(
+_CITATION = expression(
     rf"(?:{_FOLDERS}/[^\s\[\]()<>\"'`“”「」（）【】，。；|]+\.\w{{1,8}}:\d+(?:-\d+)?"
     r"|[\w./~-]*\w\.(?:md|jsonl):\d+-\d+)"
 )
-_MAY_CITE = re.compile(r"\.[A-Za-z]\w{0,7}:\d")
-_QUOTED = re.compile(r"“[^”]*”|「[^」]*」|『[^』]*』|\"[^\"\n]*\"|^[ \t]*>[^\n]*$", re.MULTILINE)
-_SENTENCE = re.compile(r"(?<=[。！？!?；;])\s*|(?<=\.)\s+|\n+")
+_MAY_CITE = expression(r"\.[A-Za-z]\w{0,7}:\d")
+_QUOTED = expression(r"“[^”]*”|「[^」]*」|『[^』]*』|\"[^\"\n]*\"|^[ \t]*>[^\n]*$", re.MULTILINE)
+_SENTENCE = expression(r"(?<=[。！？!?；;])\s*|(?<=\.)\s+|\n+")
 
-_GENERATED = re.compile(r"^<!-- reme:begin (\w+) -->[ \t]*\n(.*?)^<!-- reme:end \1 -->", re.MULTILINE | re.DOTALL)
-_STATEMENT = re.compile(r"- (?:\d{4}-\d\d-\d\d )?(?:\d\d:\d\d )?[^:]{1,40}: (.+)")
-_SEEN = re.compile(r"^<!-- reme:seen ([0-9a-f ]*)-->", re.MULTILINE)
+_GENERATED = expression(r"^<!-- reme:begin (\w+) -->[ \t]*\n(.*?)^<!-- reme:end \1 -->", re.MULTILINE | re.DOTALL)
+_STATEMENT = expression(r"- (?:\d{4}-\d\d-\d\d )?(?:\d\d:\d\d )?[^:]{1,40}: (.+)")
+_SEEN = expression(r"^<!-- reme:seen ([0-9a-f ]*)-->", re.MULTILINE)
 MENTIONED = {"en": "## Mentioned", "zh": "## 提到的"}
 """The heading of a card's lists of names, dates and paths, which stand in its statements as well."""
 

@@ -5,13 +5,16 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Literal
 
+from ..expression import expression
 from .time_words import CHINESE_NUMBER, COUNT_WORDS, SMALL_NUMBER, WEEKDAY_NAMES, chinese_number, weekday_number
 
 _Found = tuple[int, int, Literal["day", "week", "month", "year", "range"], date, date]
 
 _COUNT = rf"\d{{1,4}}|{'|'.join(COUNT_WORDS)}"
 _UNIT = "day|week|month|year"
-_ENGLISH = re.compile(
+# What any match holds.
+_LETTER, _CHINESE_UNIT = re.compile("[A-Za-z]"), re.compile("[天日晚早周期拜月年]")
+_ENGLISH = expression(
     rf"""\b(?:
       (?P<day>the\ day\ before\ yesterday|the\ day\ after\ tomorrow
         |yesterday|last\ night|today|tonight|this\ morning|tomorrow)
@@ -23,7 +26,7 @@ _ENGLISH = re.compile(
     )\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-_CHINESE = re.compile(
+_CHINESE = expression(
     rf"""
       (?P<day>大前天|前[天日]|昨[天日晚]|今[天日晚早]|明[天日晚早]|大后天|后天)
     | (?P<week>上上|下下|[上下这本])个?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天末])?
@@ -71,7 +74,9 @@ def find_relative(text: str, today: date) -> Iterator[_Found]:
     in the previous one, "on Friday" is the latest Friday, today included. "N days ago" is that day, "N weeks ago" that
     calendar week, "N months ago" that month. Dates outside the calendar are left out.
     """
-    for pattern, read in ((_ENGLISH, _read_english), (_CHINESE, _read_chinese)):
+    for hint, pattern, read in ((_LETTER, _ENGLISH, _read_english), (_CHINESE_UNIT, _CHINESE, _read_chinese)):
+        if hint.search(text) is None:
+            continue
         for match in pattern.finditer(text):
             try:
                 grain, first, last = read(match, today)

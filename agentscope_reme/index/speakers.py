@@ -5,14 +5,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from ..expression import expression
+
 _LEAD = r"[ \t>]*(?:[-*+][ \t]+|\d{1,4}[.)][ \t]+)?(?:\[[ xX]\][ \t]+)?"
 _TIME = r"(?:[\[(（]?(?:\d{4}-\d\d-\d\d[ T])?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?[\])）]?[ \t]*(?:[-–—·][ \t]*)?)"
 _NAME = r"[^*_:：\n]{1,40}"
-_BOLD = re.compile(
+_BOLD = expression(
     rf"{_LEAD}{_TIME}?"
     rf"(?:(\*\*|__)(?P<outer>{_NAME})\1[ \t]*{_TIME}?[:：]|(\*\*|__)(?P<inner>{_NAME})[:：]\3)(?=\s*\S)"
 )
-_PLAIN = re.compile(
+_PLAIN = expression(
     rf"{_LEAD}{_TIME}?(?P<name>[^\W\d_][^\W_]*(?:[ .'’·-][^\W_]+){{0,2}})[ \t]*{_TIME}?[:：](?=[ \t]|[^\x00-\x7f])"
 )
 _LONGEST_PLAIN = 30

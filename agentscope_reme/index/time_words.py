@@ -2,6 +2,8 @@
 
 import re
 
+from ..expression import expression
+
 MONTH_NAMES = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -15,7 +17,7 @@ COUNT_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "
 MONTH_STARTS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
-_ENGLISH_TIME = re.compile(
+_ENGLISH_TIME = expression(
     # On lower case.
     rf"\b(?:yesterday|today|tonight|tomorrow|ago|{WEEKDAY_NAMES}s?"
     r"|(?:last|next|this|past|previous|the other|following|every)\s+(?:\w+\s+)?"
@@ -27,14 +29,14 @@ _ENGLISH_TIME = re.compile(
 # What any match of it holds: looking for these first spares most texts the expression.
 _HINT_WORDS = "day night evening morning week month year ago tomorrow spring summer autumn fall winter"
 _HINTS = (*_HINT_WORDS.split(), "uary", "march", "april", "may", "ju", "august", "ember", "october")
-_HINT = re.compile("|".join(_HINTS))
+_HINT = expression("|".join(_HINTS))
 # The first class holds how every alternative begins: most characters are passed over by it alone.
-_CHINESE_TIME = re.compile(
+_CHINESE_TIME = expression(
     r"[昨今明前后上下本这去周星一二三四五六七八九十天月年刚最](?:(?<=[昨今明])[天日晚早]|(?<=[前后])天"
     r"|(?<=[上下本这])个?(?:周|月|星期|礼拜)|(?<=[去今明前后])年|(?<=周)[一二三四五六日末]|(?<=星)期[一二三四五六日天]"
     r"|(?<=[一二三四五六七八九十])月|(?<=[天周月年])前|(?<=刚)才|(?<=最)近)"
 )
-_NUMERIC_TIME = re.compile(
+_NUMERIC_TIME = expression(
     r"\d(?:(?<!\w.)(?:(?<=1)9|(?<=2)0)\d\d(?!\w)|\d?[:：]\d\d|\d?[/-]\d{1,2}[/-]\d{2,4}|\d?\s?[年月日号])"
 )
 _ASCII_DIGIT = re.compile(r"[0-9]")

@@ -6,22 +6,23 @@ import re
 from itertools import islice
 
 from ..errors import EditNotUnique, NoteChanged, NoteError, NoteExists
+from ..expression import expression
 from .encoding import Kind, clean_text, decode_exact
 from .storage import is_version, version_of
 
 # What stands where a view left text out. The first are ours or say how much; the others only hint at it, as people use
 # "[...]" too: they explain why a quoted passage is not found.
-_CLIPPED = re.compile(
+_CLIPPED = expression(
     r"\[truncated\]|\[\d+ of \d+ characters left out[^\]\n]{0,400}\]"
     r"|\[[….\s]*\d[\d,.\s]*(?:bytes|characters|lines|tokens) (?:omitted|left out|truncated|clipped)[^\]\n]{0,100}\]",
     re.IGNORECASE,
 )
-_HINT = re.compile(
+_HINT = expression(
     r"\[(?:…|\.\.\.)[^\]\n]{0,200}\]|\[[^\]\n]{0,80}\b(?:omitted|truncated|clipped|left out)\b[^\]\n]{0,120}\]"
     r"|<truncated>|(?:\.\.\.|…) ?[\[(]?truncated",
     re.IGNORECASE,
 )
-_LINE_END = re.compile(r"\r\n|\n")
+_LINE_END = expression(r"\r\n|\n")
 
 
 def clip_marker(text: str) -> str | None:

@@ -10,6 +10,8 @@ from fnmatch import fnmatchcase
 from operator import attrgetter
 from pathlib import Path
 
+from ..expression import expression
+
 MEMORY_FILE = "MEMORY.md"
 DAILY = "daily"
 DIGEST = "digest"
@@ -52,7 +54,7 @@ _LEFTOVER_NAMES = frozenset({"4913", "Thumbs.db", "desktop.ini"})
 _LEFTOVER_ENDS = ("~", ".tmp", ".swp", ".swx", ".crdownload", ".part")
 # What sync programs and merge tools call the losing version of a file: Syncthing (above), Dropbox, Nextcloud, Obsidian,
 # Seafile, pCloud, Unison, Synology, OneDrive with Windows' own names of computers, git.
-_CONFLICT = re.compile(
+_CONFLICT = expression(
     r"\([^()]*\bconflicted copy\b[^()]*\)|\(case conflict\b[^()]*\)|[(\[]conflicted[)\]]|\(sfconflict [^()]*\)"
     r"|\(conflict on [^()]*\)|_conflict-\d{8}-\d{6}|_\w{3}-\d{2}-\d{6}-\d{4}_(?:case)?conflict"
     r"|[(（][^()（）]*[冲衝]突的?(?:副本|文件|檔案)[^()（）]*[)）]"
@@ -60,12 +62,12 @@ _CONFLICT = re.compile(
     re.IGNORECASE,
 )
 _CONFLICT_HINT = re.compile("onflict|突|TOP-|BACKUP_|BASE_|LOCAL_|REMOTE_|ONFLICT")
-_WINDOWS_DEVICE = re.compile(r"(?i:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)")
+_WINDOWS_DEVICE = expression(r"(?i:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)")
 # Some disks take names that differ in these characters alone for one (the HFS+ of older Macs).
 _IGNORABLE = re.compile("[\u200b-\u200f\u2060-\u206f\ufeff]")
 _UNNAMEABLE = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _BY_NAME = attrgetter("name")
-_PLAIN_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+_PLAIN_ID = expression(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
 def today(now: datetime) -> str:

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 from unicodedata import normalize
 
+from ..expression import expression
 from .pairs import Pairs, hash_of
 
 LinkRule = Literal["literal", "obsidian"]
@@ -20,7 +21,7 @@ ResolutionKind = Literal["found", "self", "unresolved", "ambiguous", "external",
 
 _EXTERNAL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|(?:mailto|tel|data|javascript):", re.IGNORECASE)
 _OUTSIDE = re.compile(r"[/\\~]|[A-Za-z]:[\\/]|file:|[^\n]*\x00|(?:[^\n]*[/\\])?\.\.(?:[/\\]|\Z)", re.IGNORECASE)
-_ATTACHMENTS = re.compile(
+_ATTACHMENTS = expression(
     r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif|heic|tiff?|mp3|wav|m4a|ogg|flac|3gp|mp4|mov|mkv|webm|ogv|pdf|docx?|pptx?|xlsx?"
     r"|csv|jsonl?|ya?ml|html?|txt|zip|epub|canvas|base)",
     re.IGNORECASE,
