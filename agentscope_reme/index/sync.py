@@ -13,6 +13,7 @@ from ..errors import NoteNotFound, ReMeError
 from ..models import IndexReport
 from ..vault.layout import JOURNALS, is_ignored, iter_files
 from ..vault.storage import read_all
+from . import stamps
 from .batch import Batch, collect
 from .entries import FileEntry
 from .files import KnownFile
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
 log = logging.getLogger(__name__)
-
-# A file changed this shortly before it was read may change again within the clock's grain and keep its time and size.
-GRAIN_NS = 2_000_000_000
 
 
 class Sync:
@@ -61,7 +59,7 @@ class Sync:
                 return self._report(counts, started)
             seen.add(path)
             known = None if every else self.store.corpus.files.get(path)
-            if known is not None and _looks_same(known, status):
+            if known is not None and stamps.looks_same(known, status):
                 counts.unchanged += 1
             else:
                 files.append((path, status))
@@ -130,7 +128,7 @@ class Sync:
 
     def _check(self, path: str, status: os.stat_result | None, counts: Counts, by_bytes: bool) -> None:
         known = self.store.corpus.files.get(path)
-        if known is not None and status is not None and not by_bytes and _looks_same(known, status):
+        if known is not None and status is not None and not by_bytes and stamps.looks_same(known, status):
             counts.unchanged += 1
             return
         if status is not None and status.st_size > MAX_FILE_BYTES:
@@ -224,7 +222,7 @@ class Sync:
             status = os.lstat(f"{root}/{entry.path}")
         except OSError:
             return False
-        entry.mtime, entry.ctime = _times(status)
+        entry.mtime, entry.ctime = stamps.times(status)
         entry.checked = self._read_at(entry.checked, entry.ctime)
         return identity(status) == seen
 
@@ -273,7 +271,7 @@ class Sync:
             known = self.store.corpus.files.get(path)
             before = (known.digest, known.size, known.lines, known.fault) if known is not None else None
         digest = hashlib.sha256(data).hexdigest()
-        mtime, ctime = _times(status)
+        mtime, ctime = stamps.times(status)
         if before is None or before[0] != digest:
             checked = self._read_at(checked, ctime, known)
         times = (mtime, ctime, checked)
@@ -318,7 +316,7 @@ class Sync:
         looked = known.checked if known is not None else self._looked
         # Changed since it was looked at, at a time before that: the disk's clock is behind, so its times prove nothing
         # as soon as for others. The file is read once more.
-        return min(checked, ctime) if ctime < looked - GRAIN_NS else checked
+        return min(checked, ctime) if ctime < looked - stamps.GRAIN_NS else checked
 
     def _moved_from(self, digest: str, path: str) -> str | None:
         """A file that is gone, had these bytes and is read alike under another path. The caller holds the lock."""
@@ -391,17 +389,6 @@ class Sync:
         with self.store.lock:
             self._forget(path, counts)
             self.store.failed[path] = reason
-
-
-def _looks_same(known: KnownFile, status: os.stat_result) -> bool:
-    mtime, ctime = _times(status)
-    same = known.size == status.st_size and known.mtime == mtime and known.ctime == ctime
-    return same and max(mtime, ctime) < known.checked - GRAIN_NS
-
-
-def _times(status: os.stat_result) -> tuple[int, int]:
-    """When a file's content and its status changed, by the clock of the disk it lies on."""
-    return status.st_mtime_ns, status.st_ctime_ns
 
 
 def _too_large(size: int) -> str:

@@ -283,12 +283,12 @@ async def test_a_clock_that_is_set_back_hides_no_change(put, open_index, monkeyp
 
 async def test_a_disk_whose_clock_is_slow_and_coarse_hides_no_change(put, open_index, monkeypatch):
     """Its times are ten minutes behind, and all changes of the test fall into one tick."""
-    from agentscope_reme.index import sync
+    from agentscope_reme.index import stamps
 
     index = open_index()
     await index.sync()
     tick = time.time_ns() - 600 * 10**9
-    monkeypatch.setattr(sync, "_times", lambda status: (tick, tick))
+    monkeypatch.setattr(stamps, "times", lambda status: (tick, tick))
     for path in ("old.md", "new.md"):
         put(path, "The ferry leaves.\n")
         assert await found(index, "ferry") == [path]
