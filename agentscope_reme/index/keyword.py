@@ -257,10 +257,18 @@ class KeywordIndex:
         """Every term that a text has or, until the next merge, had, in the order of the columns."""
         return self._terms.names()
 
-    def dump(self) -> tuple[bytes, dict[str, Any]]:
-        """Terms (see :meth:`.Vocabulary.packed`) and arrays by name, for a snapshot. Call :meth:`merge` first."""
+    def columns(self) -> Columns:
+        """All postings as plain arrays. Call :meth:`merge` first."""
+        self._must_be_merged()
+        return self._base.columns()
+
+    def _must_be_merged(self) -> None:
         if self._ids or self.dead:
             raise ValueError("merge before dumping: recent or dead texts would be lost or kept")
+
+    def dump(self) -> tuple[bytes, dict[str, Any]]:
+        """Terms (see :meth:`.Vocabulary.packed`) and arrays by name, for a snapshot. Call :meth:`merge` first."""
+        self._must_be_merged()
         counts, lengths = np.diff(self._base.indptr).astype(np.int32), self.lengths.astype(np.int32)
         return self._terms.packed(), {".counts": counts, ".lengths": lengths, **self._base.dump()}
 

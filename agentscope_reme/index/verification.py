@@ -58,14 +58,14 @@ def term_sums(index: KeywordIndex) -> Ints:
     """A 64-bit sum over the terms of each text and their places, by slot: equal for equal texts. Merge first."""
     import hashlib
 
-    names, (_, arrays) = index.names(), index.dump()
+    names, columns = index.names(), index.columns()
     digests = [hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest() for name in names]
     of_term = np.frombuffer(b"".join(digests), np.uint64)
-    of_posting = np.repeat(of_term, arrays["counts"])
+    of_posting = np.repeat(of_term, np.diff(columns.indptr))
     out = np.zeros(index.slots, np.uint64)
-    slots, tf = arrays["slots"].whole(), arrays["tf"].whole()
-    if len(arrays["positions"]):
-        places = 2 * arrays["positions"].whole().astype(np.uint64) + 1
+    slots, tf = columns.slots, columns.tf
+    if len(columns.positions):
+        places = 2 * columns.positions.astype(np.uint64) + 1
         np.add.at(out, np.repeat(slots, tf), np.repeat(of_posting, tf) * places)
     else:
         np.add.at(out, slots, of_posting * tf.astype(np.uint64))
