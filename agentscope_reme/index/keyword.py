@@ -270,7 +270,8 @@ class KeywordIndex:
         """Terms (see :meth:`.Vocabulary.packed`) and arrays by name, for a snapshot. Call :meth:`merge` first."""
         self._must_be_merged()
         counts, lengths = np.diff(self._base.indptr).astype(np.int32), self.lengths.astype(np.int32)
-        return self._terms.packed(), {".counts": counts, ".lengths": lengths, **self._base.dump()}
+        columns = {".counts": counts, ".lengths": lengths, ".hashes": self._terms.hashes()}
+        return self._terms.packed(), columns | self._base.dump()
 
     @classmethod
     def load(
@@ -280,7 +281,7 @@ class KeywordIndex:
         index = cls(k1, b, positions=positions)
         base = Postings.load(arrays[".counts"], arrays, positions)
         slots = len(arrays[".lengths"])
-        vocabulary = Vocabulary(terms)
+        vocabulary = Vocabulary(terms, arrays[".hashes"])
         if len(vocabulary) != base.terms:
             raise ValueError("the terms and columns of the keyword index do not belong together")
         if base.entries.largest() >= slots:

@@ -27,7 +27,8 @@ class Vocabulary:
     New terms wait in a dictionary until :meth:`settle`.
     """
 
-    def __init__(self, packed: bytes = b"") -> None:
+    def __init__(self, packed: bytes = b"", hashes: Ints | None = None) -> None:
+        """``packed`` terms, with their ``hashes`` where they are known. Raises ValueError if not as many."""
         self._packed = packed  # every settled term, each with a line break after it
         self._begins: Ints = np.zeros(1, np.uint32)
         self._hashes = array("I")  # ascending
@@ -40,10 +41,10 @@ class Vocabulary:
         self._chars: tuple[Ints, Ints] | None = None
         if packed:
             self._begins = _begins_in(packed)
-            hashes = np.zeros(len(self._begins) - 1, np.uint32)
-            for at in range(0, len(hashes), _STEP):  # no list of all numbers
-                begins = self._begins[at : at + _STEP + 1].tolist()
-                hashes[at : at + _STEP] = [crc32(packed[a : b - 1]) for a, b in pairwise(begins)]
+            if hashes is None:
+                hashes = _hashes_of(packed, self._begins)
+            if len(hashes) != len(self._begins) - 1:
+                raise ValueError("the terms and their hashes do not belong together")
             self._set_hashes(hashes, np.arange(len(hashes), dtype=np.int32))
 
     def __len__(self) -> int:
@@ -108,6 +109,13 @@ class Vocabulary:
         """All terms in the order of their numbers, each with a line break after it, as UTF-8."""
         self.settle()
         return self._packed
+
+    def hashes(self) -> Ints:
+        """The hash of each term in the order of their numbers, to be stored: making them again takes long."""
+        self.settle()
+        out = np.empty(len(self._by_hash), np.uint32)
+        out[self._by_hash] = np.frombuffer(self._hashes, np.uint32)
+        return out
 
     def holding(self, char: str) -> Ints:
         """Numbers of the terms of two characters and more that hold a character, ascending.
@@ -178,7 +186,8 @@ class Vocabulary:
         order = ascending(hashes)
         self._hashes = array("I", hashes[order].astype(np.uint32).tobytes())
         self._by_hash = numbers[order]
-        self._first = array("I", np.searchsorted(hashes[order] >> 16, np.arange(65_537)).astype(np.uint32).tobytes())
+        counts = np.bincount(hashes >> 16, minlength=65_536)
+        self._first = array("I", np.append(0, np.cumsum(counts)).astype(np.uint32).tobytes())
 
     def _settled(self, term: str) -> int | None:
         hashes = self._hashes
@@ -210,6 +219,14 @@ def _begins_in(packed: bytes) -> Ints:
         begins[found : found + len(ends)] = ends + (at + 1)
         found += len(ends)
     return begins
+
+
+def _hashes_of(packed: bytes, begins: Ints) -> Ints:
+    hashes = np.zeros(len(begins) - 1, np.uint32)
+    for at in range(0, len(hashes), _STEP):  # no list of all numbers
+        some = begins[at : at + _STEP + 1].tolist()
+        hashes[at : at + _STEP] = [crc32(packed[a : b - 1]) for a, b in pairwise(some)]
+    return hashes
 
 
 def _chars_in(packed: bytes, begins: Ints) -> tuple[Ints, Ints]:

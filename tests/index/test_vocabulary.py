@@ -1,6 +1,7 @@
 """Terms keep their numbers, are found again in every spelling of Unicode, and leave nothing behind when dropped."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ steps = st.lists(
         st.tuples(st.just("settle"), st.none()),
         st.tuples(st.just("keep"), st.integers(0, 255)),
         st.tuples(st.just("restart"), st.none()),
+        st.tuples(st.just("restart with hashes"), st.none()),
     ),
     max_size=15,
 )
@@ -31,8 +33,10 @@ def test_every_term_has_one_number_that_lasts_until_terms_are_dropped(sequence, 
             kept = [term for at, term in enumerate(model) if value >> (at % 8) & 1]
             vocabulary.keep(np.array([model[term] for term in kept], np.int64))
             model = {term: at for at, term in enumerate(kept)}
-        else:
+        elif kind == "restart":
             vocabulary = Vocabulary(vocabulary.packed())
+        else:
+            vocabulary = Vocabulary(vocabulary.packed(), vocabulary.hashes())
         assert len(vocabulary) == len(model)
         assert vocabulary.names() == list(model)
         for term in [*model, *strangers]:
@@ -70,3 +74,9 @@ def test_many_terms_looked_up_together_get_the_numbers_they_would_get_one_by_one
         together = Vocabulary(together.packed())
     assert together.numbers(asked) == [one_by_one.numbers([term])[0] for term in asked]
     assert together.names() == one_by_one.names()
+
+
+def test_hashes_of_other_terms_are_refused():
+    vocabulary = Vocabulary(b"one\ntwo\n")
+    with pytest.raises(ValueError, match="do not belong together"):
+        Vocabulary(b"one\n", vocabulary.hashes())
