@@ -115,6 +115,10 @@ class Anchors:
         """The number of a target's text, None where no link has it; good until ``numbering`` rises."""
         return self._targets.known(text)
 
+    def targets(self) -> Iterable[str]:
+        """The texts of all targets."""
+        return (text for _, text in self._targets.living())
+
     def text(self, target: str) -> str:
         """A target's text as it is kept here, or the one given."""
         number = self._targets.known(target)

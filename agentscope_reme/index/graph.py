@@ -79,19 +79,23 @@ class LinkGraph:
             if target:
                 self._sources.add(self._text_number(target), number)
 
-    def add_files(self, files: Iterable[tuple[str, bytes, Iterable[str]]]) -> None:
-        """Add many files that are not there: path, packed links, names. The target of many links is looked up once."""
-        numbers: dict[str, int] = {}
+    def add_files(self, files: Iterable[tuple[str, bytes, Iterable[str]]], kept: Iterable[str] = ()) -> None:
+        """Add many files that are not there: path, packed links, names.
+
+        ``kept`` are texts of targets that are kept elsewhere, so that equal ones are not kept twice.
+        """
+        same = {text: text for text in kept}
+        numbers = {text: number for number, text in self._texts.living()}
         for path, packed, names in files:
             number = self._index.add(path, names)
             self._links += [NO_LINKS] * (number + 1 - len(self._links))
             self._links[number] = packed
-            for target in dict.fromkeys(targets_in(packed)):
+            for target in dict.fromkeys(targets_in(packed)) if packed else ():
                 if not target:
                     continue
                 text = numbers.get(target)
                 if text is None:
-                    text = numbers[target] = self._text_number(target)
+                    text = numbers[target] = self._new_text(same.get(target, target))
                 self._sources.add(text, number)
 
     def remove_file(self, path: str) -> None:
@@ -224,9 +228,11 @@ class LinkGraph:
 
     def _text_number(self, target: str) -> int:
         number = self._texts.known(target)
-        if number is None:
-            number = self._texts.add(self.kept_text(target))
-            self._alike.add(hash_of(_key(target)), number)
+        return self._new_text(self.kept_text(target)) if number is None else number
+
+    def _new_text(self, target: str) -> int:
+        number = self._texts.add(target)
+        self._alike.add(hash_of(_key(target)), number)
         return number
 
     def _forget_links(self, path: str) -> None:

@@ -80,7 +80,7 @@ class Opened:
             opened.store.corpus = loaded.corpus
             opened.saved = loaded.corpus.revision
             opened.store.graph.kept_text = loaded.corpus.anchors.text
-            opened.store.graph.add_files(map(_linking, loaded.corpus.files.living()))
+            opened.store.graph.add_files(map(_linking, loaded.corpus.files.living()), loaded.corpus.anchors.targets())
             give_back()
         return opened
 

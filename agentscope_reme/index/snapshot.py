@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ..errors import ReMeError
+from ..expression import expression
 from ..vault.layout import METADATA
 from .corpus import Corpus
 
@@ -32,6 +33,8 @@ FORMAT = "agentscope-reme index"
 VERSION = 7
 _LEVEL = 3
 _PIECE = 262_144  # bytes
+# What numpy writes before an array of one dimension. Reading it as Python, as numpy does, takes .1 ms.
+_HEADER = expression(r"\{'descr': '([<>|][a-z]\d)', 'fortran_order': False, 'shape': \((\d+),\), \} *\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,15 +227,17 @@ def _read_array(stream: Any) -> Any:
 
     if np.lib.format.read_magic(stream) != (1, 0):
         raise ValueError("an array of another format")
-    shape, _, kind = np.lib.format.read_array_header_1_0(stream)
-    if len(shape) != 1 or kind.hasobject:
+    header = stream.read(int.from_bytes(stream.read(2), "little")).decode("latin-1")
+    plain = _HEADER.fullmatch(header)
+    if plain is None:
         raise ValueError("an array of another kind than are stored")
+    kind, size = np.dtype(plain[1]), int(plain[2])
     if kind == np.uint8:
-        data = stream.read(shape[0]) if shape[0] else b""
-        if len(data) != shape[0]:
+        data = stream.read(size) if size else b""
+        if len(data) != size:
             raise EOFError("an array has ended")
         return np.frombuffer(data, np.uint8)
-    array = np.empty(shape, kind)
+    array = np.empty(size, kind)
     left = array.view(np.uint8).data
     while len(left):
         count = stream.readinto(left)

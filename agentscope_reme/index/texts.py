@@ -18,8 +18,9 @@ class Texts:
         self._new: dict[str, int] = {}
         self._numbers = Pairs()
         self._free: list[int] = []
-        for text in texts:
-            self.of(text)
+        self.names.extend(dict.fromkeys(texts))
+        for number, text in enumerate(self.names):
+            self._numbers.add(hash_of(text), number)
 
     def of(self, text: str) -> int:
         """The number of a text; one that is not there is added."""
