@@ -207,7 +207,9 @@ class KeywordIndex:
 
     def needs_merge(self, *, bulk: bool = False) -> bool:
         """Whether the recent part or the dead have grown so much that a merge pays; later while ``bulk`` is added."""
-        return len(self._ids) > (BULK_TOKENS if bulk else MERGE_TOKENS) or self.dead > max(4096, self.count // 2)
+        if self.dead > max(4096, self.count // 2) or (self._terms.takes_much and not bulk):
+            return True
+        return len(self._ids) > (BULK_TOKENS if bulk else MERGE_TOKENS)
 
     def merge(self, *, drop_terms: bool = False) -> Ints | None:
         """Fold the recent texts into the base and drop the dead ones' postings.

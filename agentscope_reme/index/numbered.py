@@ -13,6 +13,8 @@ from .columns import grown
 from .keyword_columns import Ints
 from .vocabulary import Vocabulary
 
+_MANY = 2_000  # terms of one batch among several, which need not become strings
+
 
 class Glossary:
     """Terms by the numbers that their reader gave them, and which number each of them has in a vocabulary.
@@ -39,9 +41,18 @@ class Glossary:
         found = self._numbers[ids]
         unknown = _in_order(ids[found < 0])
         if len(unknown):
-            self._numbers[unknown] = vocabulary.numbers(self._terms(unknown.tolist()))
+            if len(self._pieces) > 1 and len(unknown) >= _MANY and self._are_the_last(unknown):
+                self._numbers[unknown] = vocabulary.numbers_of_lines(self._pieces[-1])
+            else:
+                self._numbers[unknown] = vocabulary.numbers(self._terms(unknown.tolist()))
             found = self._numbers[ids]
         return found
+
+    def _are_the_last(self, numbers: Ints) -> bool:
+        """Whether numbers, in order, are all that were added last."""
+        count, begin = len(numbers), self._begins[-1]
+        ascending = int(numbers[0]) == begin and bool((np.diff(numbers) == 1).all())
+        return ascending and self._pieces[-1].count(b"\n") == count - 1
 
     def _terms(self, numbers: list[int]) -> list[str]:
         if numbers[-1] - numbers[0] == len(numbers) - 1 and numbers[0] in self._begins[-1:]:

@@ -12,6 +12,7 @@ from zlib import crc32
 import numpy as np
 
 from .keyword_columns import Ints, ascending
+from .term_table import TermTable
 
 # Terms looked up while texts are added; beyond this many the look-up table starts over at the next settling.
 _MOST_KNOWN = 30_000
@@ -24,7 +25,7 @@ _MANY = 64  # terms that are looked up together rather than one by one
 class Vocabulary:
     """Distinct terms, numbered in the order they came in. Terms hold no line break. Not thread-safe.
 
-    New terms wait in a dictionary until :meth:`settle`.
+    New terms wait in a dictionary until :meth:`settle`; where very many come, in a table (:mod:`.term_table`).
     """
 
     def __init__(self, packed: bytes = b"", hashes: Ints | None = None) -> None:
@@ -36,6 +37,7 @@ class Vocabulary:
         self._first = array("I", bytes(4 * 65_537))  # where each value of a hash's upper half begins
         self._known: dict[str, int] = {}  # new terms, and settled ones that were asked for lately
         self._new: list[str] = []
+        self._table: TermTable | None = None
         self.renumberings = 0  # how often terms have got new numbers
         # Every character of three bytes, ascending, with its term; made when first asked for.
         self._chars: tuple[Ints, Ints] | None = None
@@ -48,18 +50,38 @@ class Vocabulary:
             self._set_hashes(hashes, np.arange(len(hashes), dtype=np.int32))
 
     def __len__(self) -> int:
-        return len(self._by_hash) + len(self._new)
+        return self._table.count if self._table is not None else len(self._by_hash) + len(self._new)
+
+    @property
+    def takes_much(self) -> bool:
+        """Whether it holds what is only of use while many terms are added; :meth:`settle` lets it go."""
+        return self._table is not None
 
     def __contains__(self, term: str) -> bool:
         return self.get(term) is not None
 
     def get(self, term: str) -> int | None:
         """The number of a term, None for one that is not there."""
+        if self._table is not None:
+            return self._table.get(term.encode("utf-8", "surrogatepass"))
         number = self._known.get(term)
         return self._settled(term) if number is None else number
 
+    def numbers_of_lines(self, lines: bytes) -> Ints:
+        """The numbers of distinct terms, one a line; those that are not there are added. For when many more follow."""
+        if self._table is None:
+            self.settle()
+            hashes = np.zeros(len(self._by_hash), np.uint32)
+            hashes[self._by_hash] = np.frombuffer(self._hashes, np.uint32)
+            self._known, self._table = {}, TermTable(self._packed, self._begins, hashes)
+        return self._table.numbers(lines)
+
     def numbers(self, terms: Sequence[str]) -> list[int]:
         """The numbers of terms; those that are not there are added."""
+        if self._table is not None:
+            different = list(dict.fromkeys(terms))
+            numbers = self._table.numbers(packed(different)[:-1]).tolist() if different else []
+            return list(map(dict(zip(different, numbers, strict=True)).__getitem__, terms))
         found = list(map(self._known.get, terms))
         if None in found:
             unknown = [term for term, number in zip(terms, found, strict=True) if number is None]
@@ -103,6 +125,7 @@ class Vocabulary:
 
     def names(self) -> list[str]:
         """All terms in the order of their numbers."""
+        self._close_table()
         return [*self._packed.decode("utf-8", "surrogatepass").split("\n")[:-1], *self._new]
 
     def packed(self) -> bytes:
@@ -122,6 +145,7 @@ class Vocabulary:
 
         Terms that begin with a control character are left out: they are marked ones.
         """
+        self._close_table()
         data = char.encode("utf-8", "surrogatepass")
         numbers = self._with_char(char) if len(data) == 3 else self._with_bytes(data)
         begins, ends = self._begins[numbers], self._begins[numbers + 1] - 1
@@ -150,20 +174,30 @@ class Vocabulary:
 
     def settle(self) -> None:
         """Move new terms to where they take little memory."""
+        self._close_table()
         if self._new:
             data = packed(self._new)
             ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE) + 1
             hashes = np.fromiter(map(crc32, data[:-1].split(b"\n")), np.uint32, len(ends))
-            self._begins = np.append(self._begins, len(self._packed) + ends).astype(np.uint32)
-            self._packed += data
-            settled = len(self._by_hash)
-            self._set_hashes(
-                np.append(np.frombuffer(self._hashes, np.uint32), hashes),
-                np.append(self._by_hash, np.arange(settled, settled + len(ends), dtype=np.int32)),
-            )
             self._new = []
+            self._append(data, ends, hashes)
         if len(self._known) > _MOST_KNOWN:
             self._known = {}
+
+    def _close_table(self) -> None:
+        if self._table is not None:
+            added, self._table = self._table.unsettled(), None
+            self._append(*added)
+
+    def _append(self, data: bytes, ends: Ints, hashes: Ints) -> None:
+        """Settle terms that are not there: each with a line break after it, where each ends, their hashes."""
+        self._begins = np.append(self._begins, len(self._packed) + ends).astype(np.uint32)
+        self._packed += data
+        settled = len(self._by_hash)
+        self._set_hashes(
+            np.append(np.frombuffer(self._hashes, np.uint32), hashes),
+            np.append(self._by_hash, np.arange(settled, settled + len(ends), dtype=np.int32)),
+        )
 
     def keep(self, numbers: Ints) -> None:
         """Forget all terms but these (ascending), which are numbered anew in the same order."""
