@@ -65,7 +65,7 @@ def kind_of(sample: bytes, *, whole: bool = True) -> Kind:
             return Kind(encoding, exact=False, bom=2)
     media_type = _media_type(sample)
     utf8 = _decodes(sample, "utf-8", whole)
-    if media_type and not (utf8 and media_type == "image/bmp"):
+    if media_type:
         return Kind("binary", exact=False, media_type=media_type)
     for encoding in ("utf-16-le", "utf-16-be") if b"\x00" in sample[:4096] else ():
         if _looks_utf16(sample, encoding) and _decodes(sample, encoding, whole):
@@ -74,14 +74,13 @@ def kind_of(sample: bytes, *, whole: bool = True) -> Kind:
         return Kind("binary", exact=False)
     if utf8:
         return Kind("utf-8")
-    if _decodes(sample, "gb18030", whole) and _looks_chinese(sample.decode("gb18030", "ignore")):
-        return Kind("gb18030", exact=False)
     damaged = sample.decode("utf-8", "replace").count("\ufffd")
-    # A few bad bytes in a UTF-8 file stay as they are when the rest is edited (surrogateescape keeps them).
     multibyte = sum(1 for character in sample.decode("utf-8", "ignore") if ord(character) > 127)
-    if damaged <= max(3, multibyte // 20):
-        return Kind("utf-8")
-    return Kind("utf-8", exact=False)
+    # A few bad bytes in a UTF-8 file stay as they are when the rest is edited (surrogateescape keeps them).
+    few = damaged <= max(3, multibyte // 20)
+    if multibyte < 4 * damaged and (encoding := _older_encoding(sample, whole)):
+        return Kind(encoding, exact=few and encoding == "cp1252")
+    return Kind("utf-8", exact=few)
 
 
 def decode_exact(data: bytes) -> str:
@@ -136,6 +135,8 @@ def _media_type(sample: bytes) -> str:
         return "image/webp"
     if sample[4:12] in (b"ftypheic", b"ftypavif", b"ftypmif1"):
         return "image/heic" if sample[8:12] != b"avif" else "image/avif"
+    if sample.startswith(b"BM") and sample[6:10] != b"\0\0\0\0":
+        return ""  # a text about a BMW; what follows a bitmap's size is nought
     return next((media_type for magic, media_type in _MAGIC if sample.startswith(magic)), "")
 
 
@@ -163,14 +164,7 @@ def _looks_utf16(sample: bytes, encoding: str) -> bool:
     return high.count(0) * 3 > len(high) and low.count(0) * 10 < len(low)
 
 
-def _looks_chinese(text: str) -> bool:
-    wide = [character for character in text if ord(character) > 127]
-    common = sum(
-        1
-        for character in wide
-        if "\u4e00" <= character <= "\u9fff"
-        or "\u3000" <= character <= "\u303f"
-        or "\uff00" <= character <= "\uffef"
-        or character in "“”‘’—…·"
-    )
-    return bool(wide) and common * 10 >= len(wide) * 8
+def _older_encoding(sample: bytes, whole: bool) -> str:
+    from .older_encodings import older_encoding
+
+    return older_encoding(sample, whole=whole)

@@ -246,13 +246,15 @@ async def test_one_bad_file_stops_nothing_and_is_listed(put, open_index):
     [
         ("渡轮九点出发，请准时到达码头。\n".encode("gb18030"), "gb18030", "渡轮"),
         ("渡轮九点出发".encode("utf-16"), "utf-16", "渡轮"),
+        ("渡輪九點出發，請準時到達碼頭。\n".encode("big5"), "cp950", "渡輪"),
+        ("Die Fähre fährt um neun, größere Fähren später.\n".encode("latin-1"), "cp1252", "Fähre"),
         (b"The ferry \xff\xfe leaves \x80\x81\x82\x83\x84 at nine.\n", "UTF-8", "ferry"),
         (bytes(range(256)) * 40, "binary", None),
     ],
 )
 async def test_other_encodings_are_listed_and_do_not_stop_the_rest(put, open_index, vault_dir, data, reason, query):
     put("bad.md", data)
-    put("good.md", "The ferry leaves at nine. 渡轮\n")
+    put("good.md", "The ferry leaves at nine. 渡轮 渡輪 Fähre\n")
     index = open_index()
     report = await index.sync()
     assert [path for path, _ in report.failed] == ["bad.md"]
