@@ -138,6 +138,8 @@ class Anchors:
 
     def tidy(self, *, always: bool = False, bulk: bool = False) -> None:
         """Merge when that pays, or ``always``."""
+        self._paths.expect(bulk)
+        self._targets.expect(bulk)
         if not always and not self.index.needs_merge(bulk=bulk):
             return
         mapping = self.index.merge(drop_terms=True)

@@ -98,6 +98,10 @@ class LinkGraph:
                     text = numbers[target] = self._new_text(same.get(target, target))
                 self._sources.add(text, number)
 
+    def expect(self, many: bool) -> None:
+        """Say whether many files are about to come."""
+        self._texts.expect(many)
+
     def remove_file(self, path: str) -> None:
         """Forget a file; links to it become unresolved. An unknown path is no error."""
         self._forget_links(path)

@@ -78,7 +78,7 @@ class Sync:
                     self._check(path, status, counts, every)
                 if tidied != self.store.corpus.revision:
                     with self.store.lock:
-                        self.store.corpus.tidy(bulk=bulk)
+                        self._tidy(bulk=bulk)
                         tidied = self.store.corpus.revision
                 self.progress.done += 1
         with self.store.lock:
@@ -87,7 +87,7 @@ class Sync:
         self._check_all(unseen, counts)
         self._looked = looking
         with self.store.lock:
-            self.store.corpus.tidy()
+            self._tidy()
         return self._report(counts, started)
 
     def check(self, paths: Collection[str]) -> IndexReport:
@@ -96,8 +96,13 @@ class Sync:
         counts = Counts()
         self._check_all(paths, counts)
         with self.store.lock:
-            self.store.corpus.tidy()
+            self._tidy()
         return self._report(counts, started)
+
+    def _tidy(self, *, bulk: bool = False) -> None:
+        """Merge what pays; ``bulk`` says that many more files are about to come. The caller holds the lock."""
+        self.store.graph.expect(bulk)
+        self.store.corpus.tidy(bulk=bulk)
 
     def _check_all(self, paths: Iterable[str], counts: Counts) -> None:
         for path in dict.fromkeys(paths):

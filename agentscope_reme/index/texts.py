@@ -16,6 +16,7 @@ class Texts:
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self.names: list[str] = []  # by number; of forgotten ones something else than the text
         self._new: dict[str, int] = {}
+        self._many = False
         self._numbers = Pairs()
         self._free: list[int] = []
         self.names.extend(dict.fromkeys(texts))
@@ -32,11 +33,20 @@ class Texts:
         number = self._free.pop() if self._free else len(self.names)
         self.names[number : number + 1] = [text]
         self._new[text] = number
-        if len(self._new) > _MOST_NEW:
-            for name, one in self._new.items():
-                self._numbers.add(hash_of(name), one)
-            self._new = {}
+        if len(self._new) > _MOST_NEW and not self._many:
+            self._settle()
         return number
+
+    def expect(self, many: bool) -> None:
+        """Say whether many texts are about to come: they wait where they are found quickly until no more do."""
+        self._many = many
+        if len(self._new) > _MOST_NEW and not many:
+            self._settle()
+
+    def _settle(self) -> None:
+        for text, number in self._new.items():
+            self._numbers.add(hash_of(text), number)
+        self._new = {}
 
     def known(self, text: str) -> int | None:
         """The number of a text, None for one that is not there."""

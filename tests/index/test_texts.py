@@ -12,12 +12,17 @@ from agentscope_reme.index.texts import Texts
 
 
 @pytest.mark.parametrize("hashes", ["as they are", "all the same"])
-@given(asked=st.lists(st.text(max_size=2), max_size=40), most_new=st.integers(0, 5))
-def test_a_text_has_the_number_of_its_first_coming(hashes, asked, most_new):
+@given(
+    asked=st.lists(st.text(max_size=2), max_size=40),
+    most_new=st.integers(0, 5),
+    many=st.lists(st.booleans(), max_size=40),
+)
+def test_a_text_has_the_number_of_its_first_coming(hashes, asked, most_new, many):
     constant = mock.patch("agentscope_reme.index.texts.hash_of", return_value=7)
     with constant if hashes == "all the same" else nullcontext(), mock.patch.object(texts, "_MOST_NEW", most_new):
         known, plain = Texts(), {}
-        for text in asked:
+        for at, text in enumerate(asked):
+            known.expect(at < len(many) and many[at])
             assert known.known(text) == plain.get(text)
             assert known.of(text) == plain.setdefault(text, len(plain))
         assert known.names == list(plain)
@@ -25,13 +30,18 @@ def test_a_text_has_the_number_of_its_first_coming(hashes, asked, most_new):
 
 
 @pytest.mark.parametrize("hashes", ["as they are", "all the same"])
-@given(steps=st.lists(st.tuples(st.booleans(), st.text(max_size=1)), max_size=40), most_new=st.integers(0, 5))
+@given(
+    steps=st.lists(st.tuples(st.sampled_from([True, False, "many", "few"]), st.text(max_size=1)), max_size=40),
+    most_new=st.integers(0, 5),
+)
 def test_a_forgotten_text_is_not_there_and_its_number_comes_again(hashes, steps, most_new):
     constant = mock.patch("agentscope_reme.index.texts.hash_of", return_value=7)
     with constant if hashes == "all the same" else nullcontext(), mock.patch.object(texts, "_MOST_NEW", most_new):
         known, plain = Texts(), {}
         for comes, text in steps:
-            if comes:
+            if comes in ("many", "few"):
+                known.expect(comes == "many")
+            elif comes:
                 plain[text] = known.of(text)
             else:
                 known.forget(text)
@@ -39,3 +49,14 @@ def test_a_forgotten_text_is_not_there_and_its_number_comes_again(hashes, steps,
             assert {text: number for number, text in known.living()} == plain
             assert all(known.known(one) == number for one, number in plain.items())
         assert len(known.names) <= max(1, len({text for _, text in steps}))
+
+
+def test_texts_that_come_by_the_thousand_leave_no_dictionary_behind():
+    known = Texts()
+    known.expect(True)
+    for number in range(3_000):
+        known.of(f"text {number}")
+    assert len(known._new) == 3_000, "while more are about to come, each is found at once"
+    known.expect(False)
+    assert not known._new
+    assert [known.of(f"text {number}") for number in (0, 2_999, 3_000)] == [0, 2_999, 3_000]
