@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 
 from .encoding import clean_text
 from .jsonable import dumps
@@ -37,6 +37,9 @@ class HistoryEntry:
     of: str | None = None
 
 
+_FIELDS = tuple(field.name for field in fields(HistoryEntry))
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """A change that is about to be made. ``old`` and ``new`` are the file's bytes before and after."""
@@ -58,10 +61,11 @@ class Record:
 
     def line(self) -> bytes:
         """The line, with its end."""
-        fields = {key: value for key, value in asdict(self.entry).items() if value is not None}
+        entry = self.entry
+        said = {name: value for name in _FIELDS if (value := getattr(entry, name)) is not None}
         if self.kept is not None:
-            fields["kept"] = base64.b64encode(self.kept).decode("ascii")
-        return dumps(fields).encode("utf-8") + b"\n"
+            said["kept"] = base64.b64encode(self.kept).decode("ascii")
+        return dumps(said).encode("utf-8") + b"\n"
 
 
 def bounded(text: str, characters: int) -> str:
@@ -72,9 +76,9 @@ def bounded(text: str, characters: int) -> str:
 def parse_line(line: bytes) -> Record | None:
     """A line as a record, None when it cannot be read."""
     try:
-        fields = json.loads(line)
-        known = {key: fields.get(key) for key in HistoryEntry.__dataclass_fields__}
-        kept = base64.b64decode(fields["kept"]) if isinstance(fields.get("kept"), str) else None
+        said = json.loads(line)
+        known = {key: said.get(key) for key in _FIELDS}
+        kept = base64.b64decode(said["kept"]) if isinstance(said.get("kept"), str) else None
     except (ValueError, AttributeError, RecursionError):
         return None
     if not all(isinstance(known[key], str) for key in ("id", "time", "actor", "path", "kind")):

@@ -41,6 +41,7 @@ class History:
         self.storage = storage
         self.clock = clock
         self._last_own = ""
+        self._left: tuple[int, int, int] | None = None  # the log as this process left it last
 
     def new_id(self) -> str:
         """An id that no other entry has: the time in the vault's zone, and 32 random bits."""
@@ -67,10 +68,12 @@ class History:
         try:
             self._write([Record(self._voided(entry, why)) for entry in entries])
         except ReMeError:
-            self._last_own = ""
+            self._last_own, self._left = "", None
 
     def settle(self) -> None:
         """Void the last entries when another writer left them and their changes are not in the files."""
+        if self._left is not None and self._left == self._stamp():
+            return  # nobody has written since
         last = self._last()
         if last is None or last.id == self._last_own or last.kind == "void":
             return
@@ -114,8 +117,17 @@ class History:
         return None
 
     def _write(self, records: Sequence[Record]) -> None:
+        self._left = None
         self.storage.append(LOG, b"".join(record.line() for record in records))
-        self._last_own = records[-1].entry.id
+        self._last_own, self._left = records[-1].entry.id, self._stamp()
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        """What tells whether the log is the one that was seen: whoever writes to it makes it longer or another file."""
+        try:
+            status = os.stat(f"{self.storage.root}/{LOG}")
+        except OSError:
+            return None
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
     def _voided(self, entry: HistoryEntry, why: str) -> HistoryEntry:
         time = self.clock().isoformat(timespec="seconds")

@@ -32,6 +32,9 @@ _MAX_DEPTH = 100
 # What is deeper, or an integer that is longer, is looked at by the conversion.
 _PLAIN_DEPTH, _PLAIN_BITS = 50, 2_000
 
+_UNSORTED = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_SORTED = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True)
+
 
 def to_jsonable(value: Any, converted: list[str] | None = None) -> Any:
     """A copy of ``value`` made of JSON types only; see the module's table.
@@ -76,9 +79,8 @@ def _encodable(text: str) -> bool:
 
 def dumps(value: Any, *, sort_keys: bool = False) -> str:
     """One line of strict JSON (no bare NaN, no escaped Chinese) for any value."""
-    return json.dumps(
-        to_jsonable(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys
-    )
+    plain = value if is_jsonable(value) else to_jsonable(value)
+    return (_SORTED if sort_keys else _UNSORTED).encode(plain)
 
 
 class _Conversion:

@@ -15,6 +15,7 @@ import stat as modes
 import unicodedata
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 
@@ -43,6 +44,11 @@ def parse_path(path: str, *, folder: bool = False) -> tuple[str, ...]:
     """
     if not isinstance(path, str):
         raise PathError(f"a path is text, not {type(path).__name__}")
+    return _parsed(path, folder)
+
+
+@lru_cache(maxsize=256)  # one change asks for the same path five times
+def _parsed(path: str, folder: bool) -> tuple[str, ...]:
     shown = _shown(path)
     if bad := _CONTROL.search(path):
         raise PathError(f"{shown}: a path may not contain the control character U+{ord(bad.group()):04X}")
@@ -88,10 +94,15 @@ def unportable(names: tuple[str, ...]) -> str | None:
 class Folder:
     """An open folder of the vault. Names are used relative to it; where the system cannot do that, by joined path."""
 
-    __slots__ = ("fd", "names", "path")
+    __slots__ = ("_top", "fd", "names")
 
-    def __init__(self, path: Path, names: tuple[str, ...], fd: int | None) -> None:
-        self.path, self.names, self.fd = path, names, fd
+    def __init__(self, top: Path, names: tuple[str, ...], fd: int | None) -> None:
+        self._top, self.names, self.fd = top, names, fd
+
+    @property
+    def path(self) -> Path:
+        """Where it lies, by the path of the vault."""
+        return self._top.joinpath(*self.names)
 
     @classmethod
     def root(cls, path: Path) -> "Folder":
@@ -104,13 +115,14 @@ class Folder:
 
     def child(self, name: str) -> "Folder":
         """Open a folder in this one; OSError when it is a symlink, a file or absent."""
-        path, names = self.path / name, (*self.names, name)
+        names = (*self.names, name)
         if self.fd is not None:
-            return Folder(path, names, os.open(name, _FOLDER_FLAGS, dir_fd=self.fd))
+            return Folder(self._top, names, os.open(name, _FOLDER_FLAGS, dir_fd=self.fd))
+        path = self.path / name
         mode = os.lstat(path).st_mode
         if not modes.S_ISDIR(mode):
             raise NotADirectoryError(str(path))
-        return Folder(path, names, None)
+        return Folder(self._top, names, None)
 
     def __enter__(self) -> "Folder":
         return self

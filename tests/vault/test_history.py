@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from agentscope_reme.errors import NoteChanged, NoteError, NoteExists, NoteNotFound, PathError, ReMeError
 from agentscope_reme.vault import Vault
+from agentscope_reme.vault.history import Change
 from agentscope_reme.vault.purging import purge
 from agentscope_reme.vault.retention import prune
 
@@ -85,6 +86,19 @@ def test_a_refused_change_leaves_no_entry(vault: Vault) -> None:
         except NoteError:
             continue
     assert [entry.kind for entry in vault.history_sync()] == ["created"]
+
+
+def test_who_wrote_last_need_not_read_the_log_and_sees_when_another_left_an_entry_in_it(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.write_sync("a.md", "one\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(vault.log, "_last", lambda: pytest.fail("the log was read"))
+        vault.write_sync("a.md", "two\n", overwrite=True)
+    Vault(vault.root).log.record([Change("b.md", "created", None, b"x")], actor="agent", reason="")  # and it dies
+    vault.write_sync("a.md", "three\n", overwrite=True)
+    assert [entry.path for entry in vault.history_sync()] == ["a.md"] * 3
+    assert [record.entry.kind for record in vault.log.records()] == ["created", "changed", "created", "void", "changed"]
 
 
 def test_what_a_model_gives_as_a_reason_cannot_break_the_log(vault: Vault) -> None:
