@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..vault.pieces import FoldedPieces, Pieces
 from .entries import FileEntry
 from .keyword_columns import Ints
 from .known_file import COLUMNS, DIGEST, NAMED, KnownFile, Rows, digest_of, rest_of
@@ -127,6 +128,7 @@ class Files(Mapping[str, KnownFile]):
             rows.cards.append(marshal.dumps((record.get("title", ""), record.get("description", ""), tags, aliases)))
             rows.rests.append(rest_of(record.get("front", {}), tuple(map(tuple, record.get("sections", ())))))
             rows.links.append(packed_records(record.get("links", ())))
+        rows.settle()
         size = len(rows.paths)
         for name, kind in COLUMNS.items():
             values = columns[f"file.{name}"] if name in _STORED else np.zeros(size, np.int64)
@@ -185,9 +187,8 @@ class Files(Mapping[str, KnownFile]):
         rows = Rows()
         new = {number: at for at, number in enumerate(ids)}
         rows.known = old.known
-        for name in ("paths", "cards", "rests", "links"):
-            values = getattr(old, name)
-            setattr(rows, name, [values[number] for number in ids])
+        rows.cards, rows.rests = Pieces(map(old.cards.__getitem__, ids)), FoldedPieces(map(old.rests.__getitem__, ids))
+        rows.paths, rows.links = [old.paths[number] for number in ids], [old.links[number] for number in ids]
         for name, column in old.columns.items():
             rows.columns[name] = array(COLUMNS[name], [column[number] for number in ids])
         digests = np.frombuffer(bytes(old.digests), np.uint8).reshape(-1, DIGEST)

@@ -84,19 +84,26 @@ class LinkGraph:
 
         ``kept`` are texts of targets that are kept elsewhere, so that equal ones are not kept twice.
         """
-        same = {text: text for text in kept}
-        numbers = {text: number for number, text in self._texts.living()}
+        added = []
         for path, packed, names in files:
             number = self._index.add(path, names)
             self._links += [NO_LINKS] * (number + 1 - len(self._links))
             self._links[number] = packed
-            for target in dict.fromkeys(targets_in(packed)) if packed else ():
+            if packed:
+                added.append(number)
+        # After what stays, and by texts that stay: what is needed for a moment leaves no holes in it.
+        same = {text: text for text in kept}
+        numbers = {text: number for number, text in self._texts.living()}
+        for number in added:
+            for target in dict.fromkeys(targets_in(self._links[number])):
                 if not target:
                     continue
                 text = numbers.get(target)
                 if text is None:
-                    text = numbers[target] = self._new_text(same.get(target, target))
+                    target = same.get(target, target)
+                    text = numbers[target] = self._new_text(target)
                 self._sources.add(text, number)
+        self._index.settle()
 
     def expect(self, many: bool) -> None:
         """Say whether many files are about to come."""

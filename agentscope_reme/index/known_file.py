@@ -9,6 +9,7 @@ import numpy as np
 
 from ..models import FileLink
 from ..vault.layout import MEMORY_FILE
+from ..vault.pieces import FoldedPieces, Pieces
 from .entries import TELLING, is_preferred, tells
 from .keyword_columns import Ints
 from .link_records import links_in
@@ -35,14 +36,19 @@ class Rows:
         self.ids: dict[str, int] = {}  # of the living, in the order of the files
         self.columns: dict[str, array[int]] = {name: array(kind) for name, kind in COLUMNS.items()}
         self.digests = bytearray()
-        self.cards: list[bytes] = []  # title, description, tags, aliases
-        self.rests: list[bytes] = []  # front matter, heading paths
+        self.cards = Pieces()  # title, description, tags, aliases
+        self.rests = FoldedPieces()  # front matter, heading paths
         self.links: list[bytes] = []
         # Only of files that have such a thing.
         self.faults: dict[int, str] = {}
         self.voices: dict[int, frozenset[int]] = {}
         self.scattered: dict[int, Ints] = {}  # slots that do not follow each other
         self.known: dict[str, list[str]] = {name: [] for name in NAMED}
+
+    def settle(self) -> None:
+        """Have what was put lately take as little memory as the rest."""
+        self.cards.settle()
+        self.rests.settle()
 
     def number_of(self, column: str, name: str) -> int:
         """The number of a name in a column of named things."""

@@ -15,6 +15,7 @@ from unicodedata import normalize
 
 from ..expression import expression
 from .pairs import Pairs, hash_of
+from .pieces import Pieces
 
 LinkRule = Literal["literal", "obsidian"]
 ResolutionKind = Literal["found", "self", "unresolved", "ambiguous", "external", "outside"]
@@ -54,8 +55,7 @@ class LinkIndex:
         self._free: list[int] = []
         self._by_base = Pairs()  # the last part of the folded path
         self._by_name = Pairs()  # a folded name
-        # Folded, by number, of the files whose own name they are not: as bytes, one a line.
-        self._names: dict[int, bytes] = {}
+        self._names = Pieces()  # by number, folded: those that are not the file's own, one a line
         self._composed: dict[str, tuple[str, ...]] = {}  # paths that are not in NFC, by what they are in NFC
         for path in paths:
             self.add(path, (names or {}).get(path, ()))
@@ -85,8 +85,8 @@ class LinkIndex:
         return self._names_of(number) if number is not None else ()
 
     def _names_of(self, number: int) -> tuple[str, ...]:
-        packed = self._names.get(number)
-        return () if packed is None else tuple(packed.decode("utf-8", "surrogatepass").split("\n"))
+        packed = self._names[number]
+        return tuple(packed.decode("utf-8", "surrogatepass").split("\n")) if packed else ()
 
     def add(self, path: str, names: Iterable[str] = ()) -> int:
         """Add a file, or replace the names it has; ``names`` are its aliases, title and name. Returns its number."""
@@ -100,6 +100,7 @@ class LinkIndex:
             number = self._free.pop() if self._free else len(self._paths)
             if number == len(self._paths):
                 self._paths.append(path)
+                self._names.append(b"")
             self._paths[number] = path
             self._numbers[path] = number
             self._by_base.add(hash_of(base), number)
@@ -107,11 +108,15 @@ class LinkIndex:
                 self._composed[exact] = (*self._composed.get(exact, ()), path)
         elif kept != self._names_of(number):
             self._forget_names(number)
-        if kept and number not in self._names:
+        if kept and not self._names[number]:
             self._names[number] = "\n".join(kept).encode("utf-8", "surrogatepass")
             for name in kept:
                 self._by_name.add(hash_of(name), number)
         return number
+
+    def settle(self) -> None:
+        """Have what was added lately take as little memory as the rest."""
+        self._names.settle()
 
     def remove(self, path: str) -> None:
         """Take a file out; one that is not there is no error."""
@@ -133,7 +138,7 @@ class LinkIndex:
     def _forget_names(self, number: int) -> None:
         for name in self._names_of(number):
             self._by_name.discard(hash_of(name), number)
-        self._names.pop(number, None)
+        self._names[number] = b""
 
     def literal(self, target: str) -> list[str]:
         """Paths that are this target."""
