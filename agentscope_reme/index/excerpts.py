@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..errors import ReMeError
-from ..vault.encoding import decode_exact, display
+from ..vault.encoding import shown_text
 from .corpus import Corpus
 from .files import KnownFile
 from .keyword_columns import Ints
@@ -73,7 +73,7 @@ class ExcerptReader:
         speaker = corpus.speakers[speaker_id] if speaker_id >= 0 else ""
         if not text and file.entry.units == 1:
             text = file.entry.title  # an empty note has nothing else to show
-        shown = spoken(speaker, text).strip("\n")
+        shown = (spoken(speaker, text) if speaker else text).strip("\n")
         if not shown or shown.isspace():
             return None
         return Excerpt(file.path, number, first, last, shown, score, speaker, day, file.is_journal)
@@ -129,7 +129,7 @@ class ExcerptReader:
         from .chunker import read_document
 
         first = corpus.column("first").item(slot)
-        line = display(decode_exact(data))
+        line = shown_text(data)
         units = read_document(entry.path, line, first_line=first, with_chunks=False).units
         part = self._part_of_line(entry, slot)
         return units[part].text if part < len(units) else None
@@ -195,4 +195,4 @@ class ExcerptReader:
 
 def _shown(data: bytes) -> str:
     """Bytes of a file as text that may be shown."""
-    return display(decode_exact(data)).replace("\r\n", "\n")
+    return shown_text(data).replace("\r\n", "\n")

@@ -3,13 +3,22 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
-from typing import Literal
+from typing import Literal, NamedTuple
 from unicodedata import normalize
 
 from ..models import FileLink
-from ..vault.link_target import LinkIndex, LinkRule, Resolution, is_attachment, resolve
+from ..vault.link_target import LinkIndex, LinkRule, Resolution, is_attachment, may_be_address, resolve
 from ..vault.pairs import Pairs, hash_of
-from .link_records import NO_LINKS, first_records, link_of, links_in, links_to, packed_links, targets_in
+from .link_records import (
+    NO_LINKS,
+    first_records,
+    line_and_predicate,
+    links_in,
+    links_to,
+    packed_links,
+    record_to,
+    targets_in,
+)
 from .texts import Texts
 
 Direction = Literal["out", "in", "both"]
@@ -39,6 +48,19 @@ class Step:
     depth: int
     edge: Edge | None = None
     exists: bool = True
+
+
+class Neighbour(NamedTuple):
+    """A file one link away, the direction of that link and where it stands, in the file whose link it is.
+
+    ``path`` may be a file that does not exist.
+    """
+
+    path: str
+    direction: Literal["out", "in"]
+    line: int
+    predicate: str
+    exists: bool
 
 
 class LinkGraph:
@@ -141,30 +163,35 @@ class LinkGraph:
                 edges += [Edge(link, resolution) for link in links_to(source, self._packed(source), target)]
         return tuple(sorted(edges, key=_place))
 
-    def neighbours(self, path: str, most: int = 10) -> tuple[Step, ...]:
+    def neighbours(self, path: str, most: int = 10) -> tuple[Neighbour, ...]:
         """Files one link away, at most ``most`` in each direction: links out in file order, then links in by path.
 
         A file that is linked in both directions is met in each. What no file answers to is met by what is written.
         """
-        out: dict[str, Step] = {}
+        out: dict[str, Neighbour] = {}
         for record in first_records(self._packed(path)):
-            if len(out) >= most:
-                break
-            resolution = self.resolve(record[0], path)
-            target = _far_end(record[0], resolution)
+            target = self._far_end(record[0])
             if target is not None and target != path and target not in out:
-                out[target] = Step(target, 1, Edge(link_of(path, record), resolution), target in self._index)
-        sources = {
-            source: target
-            for target, linking in sorted(self._leading_to(path, self.rule), reverse=True)
-            for source in linking
-            if source != path
-        }
-        into = []
-        for source in nsmallest(most, sources):
-            link = links_to(source, self._packed(source), sources[source])[0]
-            into.append(Step(source, 1, self._edge(link), True))
+                out[target] = Neighbour(target, "out", *line_and_predicate(record), target in self._index)
+                if len(out) >= most:
+                    break
+        leading = sorted(self._leading_to(path, self.rule), reverse=True)
+        if not leading or most <= 0:
+            return tuple(out.values())[: max(0, most)]
+        texts: dict[str, str] = {}  # by source, the first of its texts that lead here
+        for text, sources in leading:
+            texts |= dict.fromkeys(sources, text)
+        texts.pop(path, None)
+        into = [
+            Neighbour(source, "in", *line_and_predicate(record_to(self._packed(source), texts[source])), True)
+            for source in nsmallest(most, texts)
+        ]
         return (*out.values(), *into)
+
+    def _far_end(self, target: str) -> str | None:
+        if target in self._index and not may_be_address(target) and (self.rule == "literal" or target.isascii()):
+            return target  # as most are
+        return _far_end(target, self.resolve(target))
 
     def naming(self, path: str) -> set[str]:
         """The files that hold a link whose last part is this file's name: those that link to it, and some others."""
@@ -215,12 +242,9 @@ class LinkGraph:
             for edge in self.inlinks(path):
                 yield edge.link.source_path, edge
 
-    def _edge(self, link: FileLink) -> Edge:
-        return Edge(link, self.resolve(link.target_path, link.source_path))
-
     def _leading_to(self, path: str, rule: LinkRule) -> Iterator[tuple[str, list[str]]]:
         """Target texts that stand for a file, and the files that use them."""
-        names = map(_stem, self._index.names(path))
+        names = map(_stem, self._index.names(path)) if rule == "obsidian" else ()
         for key in dict.fromkeys((_key(path), *names)):
             for text in self._texts_like(key):
                 if self.resolve(self._texts.names[text], rule=rule).path == path:
@@ -232,7 +256,7 @@ class LinkGraph:
 
     def _using(self, text: int) -> list[str]:
         """The files with a link of which a text is the target."""
-        return [self._index.path(number) for number in self._sources.of(text)]
+        return self._index.paths(self._sources.of(text))
 
     def _texts_like(self, key: str) -> list[int]:
         return [text for text in self._alike.of(hash_of(key)) if _key(self._texts.names[text]) == key]

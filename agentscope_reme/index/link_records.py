@@ -50,6 +50,16 @@ def links_to(path: str, packed: bytes, target: str) -> list[FileLink]:
     return [link_of(path, record) for record in marshal.loads(packed) if record[0] == target] if packed else []
 
 
+def record_to(packed: bytes, target: str) -> Record:
+    """The first of them that has this target. There must be one."""
+    return next(record for record in records_in(packed) if record[0] == target)
+
+
+def line_and_predicate(record: Record) -> tuple[int, str]:
+    """Where a link stands, and as what: "" where nothing is said."""
+    return record[1], (record[3] or "") if len(record) > 2 else ""
+
+
 def _record(link: FileLink) -> tuple[Any, ...]:
     rest = (link.target_anchor, link.predicate, link.alias, link.embed, link.size)
     return (link.target_path, link.line, *(rest if any(rest) or "" in rest else ()))

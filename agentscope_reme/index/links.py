@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..config import ReMeConfig
     from ..vault.notes import Vault
     from .corpus import Corpus
+    from .files import KnownFile
     from .freshness import Freshness
     from .graph import LinkGraph, Step
     from .opened import Opened
@@ -27,8 +28,10 @@ _DIRECTIONS = {"out": "out", "in": "in", "both": "both", "forward": "out", "back
 
 def linked_notes(graph: "LinkGraph", corpus: "Corpus", path: str, most: int) -> tuple[LinkedNote, ...]:
     """The neighbours of a note, at most ``most`` in each direction: links out in file order, links in by path."""
-    steps = graph.neighbours(path, most)
-    return tuple(_note(corpus, step) for step in steps)
+    return tuple(
+        LinkedNote(found.path, *_name(corpus, found.path), found.direction, path, *found[2:4], 1, found.exists)
+        for found in graph.neighbours(path, most)
+    )
 
 
 def walk(store: "Store", path: str, depth: int, direction: str, limit: int) -> Traversal:
@@ -66,11 +69,10 @@ def graph_differences(store: "Store") -> tuple[str, ...]:
 
 
 def _note(corpus: "Corpus", step: "Step") -> LinkedNote:
-    entry = corpus.files.get(step.path)
     edge = step.edge
     assert edge is not None, "only the start of a walk has no edge"
     link = edge.link
-    name, description, *_ = entry.card if entry is not None else ("", "")
+    name, description = _name(corpus, step.path)
     inward = link.source_path == step.path and edge.target != step.path
     return LinkedNote(
         path=step.path,
@@ -83,6 +85,12 @@ def _note(corpus: "Corpus", step: "Step") -> LinkedNote:
         depth=step.depth,
         exists=step.exists,
     )
+
+
+def _name(corpus: "Corpus", path: str) -> tuple[str, str]:
+    """What a file is called, and about; nothing for one that is not there."""
+    entry: KnownFile | None = corpus.files.get(path)
+    return entry.card[:2] if entry is not None else ("", "")
 
 
 def _lies_in(path: str, folders: tuple[str, ...]) -> bool:

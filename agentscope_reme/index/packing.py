@@ -58,7 +58,7 @@ class Group:
 
     @property
     def score(self) -> float:
-        return max(excerpt.score for excerpt in self.excerpts)
+        return max([excerpt.score for excerpt in self.excerpts])
 
     @property
     def path(self) -> str:
@@ -66,11 +66,16 @@ class Group:
 
     @property
     def first(self) -> int:
-        return min(excerpt.first for excerpt in self.excerpts)
+        return min([excerpt.first for excerpt in self.excerpts])
 
     @property
     def last(self) -> int:
-        return max(excerpt.last for excerpt in self.excerpts)
+        return max([excerpt.last for excerpt in self.excerpts])
+
+    @property
+    def clipped(self) -> bool:
+        """Whether a part of an excerpt was cut away."""
+        return True in [excerpt.clipped for excerpt in self.excerpts]
 
 
 def best_files_first(files: Sequence[int], scores: Sequence[float], most: int) -> list[int]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ..models import SearchHit, SearchResult, SearchStatus
@@ -141,10 +142,9 @@ class Retriever:
     def _hit(self, group: Group, reader: Any, demoted: frozenset[int]) -> SearchHit:
         corpus = self._store.corpus
         entry = corpus.files[group.path]
-        best = max(group.excerpts, key=lambda excerpt: excerpt.score)
-        slot = entry.slot_of(best.number)
+        best = max(group.excerpts, key=attrgetter("score"))
         metadata: dict[str, Any] = {}
-        if any(excerpt.clipped for excerpt in group.excerpts):
+        if group.clipped:
             metadata["clipped"] = True
         if entry.id in demoted:
             metadata["superseded"] = True
@@ -158,11 +158,11 @@ class Retriever:
             text=reader.joined(group),
             score=group.score,
             title=entry.title,
-            headings=entry.headings(int(corpus.column("section")[slot])),
-            date=day_text(int(corpus.column("day")[slot])),
+            headings=entry.headings(corpus.column("section").item(entry.slot_of(best.number))),
+            date=day_text(best.day),
             kind=entry.kind,  # type: ignore[arg-type]
-            outlinks=tuple(note.path for note in linked if note.direction == "out"),
-            inlinks=tuple(note.path for note in linked if note.direction == "in"),
+            outlinks=tuple([note.path for note in linked if note.direction == "out"]),
+            inlinks=tuple([note.path for note in linked if note.direction == "in"]),
             metadata=metadata,
             linked=linked,
         )

@@ -98,6 +98,15 @@ def display(text: str, *, keep_nul: bool = False) -> str:
     return clean_text(text, keep_nul=keep_nul)
 
 
+def shown_text(data: bytes) -> str:
+    """UTF-8 bytes as text that may be shown: as :func:`display` makes it of :func:`decode_exact`."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return display(decode_exact(data))
+    return text.replace("\x00", "\ufffd")
+
+
 def safe_cut(text: str, index: int) -> int:
     """The last place at or before ``index`` where ``text`` can be cut without taking a visible character apart.
 

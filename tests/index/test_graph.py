@@ -190,3 +190,34 @@ def compare(
             if edge.target == path
         ]
         assert list(changed.inlinks(path)) == leading
+        # Neighbours are the same, each file once in a direction, by its first link.
+        out = {edge.target or edge.link.target_path: edge for edge in changed.outlinks(path) if leads(edge, path)}
+        into = {edge.link.source_path for edge in leading}
+        for most in (10, 1):
+            found = changed.neighbours(path, most)
+            assert [one.path for one in found if one.direction == "out"] == list(out)[:most]
+            assert [one.path for one in found if one.direction == "in"] == sorted(into)[:most]
+            for one in found:
+                assert one.exists == (one.path in files)
+                links = changed.outlinks(path if one.direction == "out" else one.path)
+                assert one.line in {edge.link.line for edge in links if edge.target in (path, one.path, None)}
+
+
+def leads(edge: Edge, path: str) -> bool:
+    """Whether a link leads to another note, be it one that is not there."""
+    kind, target = edge.resolution.kind, edge.link.target_path
+    return edge.target not in (None, path) or (kind in ("unresolved", "ambiguous") and target != "pic.png")
+
+
+def test_a_neighbour_tells_where_its_first_link_stands_and_as_what() -> None:
+    built = graph({"a.md": "about:: [[b.md]]\n\n[[b.md|again]]\n", "b.md": "x\n\nsee [[a.md]] (part_of:: [[a.md]])\n"})
+    out, into = built.neighbours("a.md")
+    assert (out.path, out.direction, out.line, out.predicate) == ("b.md", "out", 1, "about")
+    assert (into.path, into.direction, into.line, into.exists) == ("b.md", "in", 3, True)
+    assert built.neighbours("a.md", 0) == ()
+
+
+def test_by_the_obsidian_rule_a_name_in_another_normal_form_leads_to_the_composed_one() -> None:
+    decomposed, composed = "e\u0301.md", "\u00e9.md"
+    built = graph({decomposed: "", composed: "", "a.md": f"[[{decomposed}]]"}, "obsidian")
+    assert [one.path for one in built.neighbours("a.md")] == [composed]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentscope_reme.vault import link_target
 from agentscope_reme.vault.wikilink import LinkIndex, Resolution, is_attachment, resolve, respell
 
 PATHS = ("Topic/Note.md", "Other/note.md", "README.md", "a/Same.md", "b/Same.md", "img/pic.png", "deep/er/Leaf.md")
@@ -122,6 +123,12 @@ def test_addresses_and_ways_out_are_never_files(target: str, kind: str, rule: st
         (kind,) if kind != "unresolved" else ("found",)
     )
     assert resolve(target, [], rule).kind == kind
+
+
+@given(st.text(st.sampled_from("ab.:/\\\\~\x00\nh ") | st.characters(), min_size=1, max_size=8))
+def test_what_is_no_address_at_first_sight_is_none(target: str) -> None:
+    known = link_target._OUTSIDE.match(target) or link_target._EXTERNAL.match(target)
+    assert link_target.may_be_address(target) or not known
 
 
 def test_a_place_in_the_same_note_is_the_note_itself() -> None:
