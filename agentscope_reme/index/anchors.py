@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import grown
-from .keyword import KeywordIndex, top
+from .keyword import KeywordIndex
 from .keyword_columns import Ints, distinct
 from .numbered import Numbered
 from .texts import Texts
@@ -82,8 +82,7 @@ class Anchors:
 
     def answers(self, terms: Sequence[str], resolve: Callable[[str], str | None]) -> tuple[Ints, NDArray[np.float64]]:
         """The same as numbers of paths, each once, and scores; :meth:`path` names them until ``numbering`` rises."""
-        scores, _ = self.index.matches(terms)
-        best = top(scores, MOST_SCORED)
+        best, scores = self.index.best(self.index.gather(terms), MOST_SCORED)
         targets = self._target[best]
         leads = self._leads[targets]
         if (leads == _UNKNOWN).any():
@@ -92,7 +91,7 @@ class Anchors:
                 self._leads[target] = _NOWHERE if path is None else self._paths.of(path)
             leads = self._leads[targets]
         counts = (leads >= 0) & (leads != self._source[best])
-        leads, values = leads[counts], scores[best[counts]].astype(np.float64)
+        leads, values = leads[counts], scores[counts].astype(np.float64)
         if not len(leads):
             return leads, values
         order = np.lexsort((-values, leads))

@@ -126,13 +126,14 @@ def _nearness(context: Context, days: Ints) -> NDArray[np.float64]:
 
 
 def factors(
-    corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights, slots: Ints, files: Ints
+    corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights, slots: Ints
 ) -> NDArray[np.float64]:
     """Steps 7 to 9 and what notes say of themselves, for some slots."""
     flags = corpus.column("flags")[slots]
     if context.closeness is None and not (context.named or context.preferred or context.demoted):
         when = weights.when if query.asks_when else 0.0
         return _by_flags(when, weights.corrects, weights.repeats, weights.asks)[flags]
+    files = corpus.column("file")[slots]
     out = np.ones(len(slots))
     if context.closeness is not None and weights.date:
         out *= 1 + weights.date * _nearness(context, corpus.column("day")[slots])

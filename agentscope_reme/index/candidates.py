@@ -36,10 +36,8 @@ class Candidates:
 def candidates(question: Question, context: Context, weights: Weights) -> Candidates:
     """What a question finds, stretch by stretch; a ceiling of 0 where a filter allows nothing."""
     corpus, table = question.corpus, question.corpus.stretches
-    at, tf = question.sum_stretch, question.sum_tf
-    pair_slots = np.concatenate([*(slots for slots, _ in question.pairs), np.zeros(0, np.int32)])
-    pairs_at = corpus.column("stretch")[pair_slots]
-    pair_worth = np.repeat([worth for _, worth in question.pairs], [len(slots) for slots, _ in question.pairs])
+    at, tf, pairs_at = question.sum_stretch, question.sum_tf, question.pair_stretch
+    pair_worth = question.pair_worth[question.pair]
     worth = np.array(question.worth)[question.sum_term]
 
     # The words of the stretch before and after reach over; what saturates apart is no less than what saturates joined.
@@ -54,34 +52,39 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
             found[there] = True
     favoured = table.of_files(question.favoured)
     found[favoured] = True
-    stretches = np.flatnonzero(found)
+    stretches = found.nonzero()[0]
     index = np.empty(table.count, np.int32)
     count = len(stretches)
     index[stretches] = np.arange(count, dtype=np.int32)
 
     average = table.total / max(1, table.living)
     own = index[at]
-    norm = STRETCH_K1 * ((1 - B) + B * table.column("length")[at] / (average or 1.0))
+    norm = table.column("length")[at] * (STRETCH_K1 * B / (average or 1.0))
+    norm += STRETCH_K1 * (1 - B)
+    norm += tf
     # Added up term by term, whatever the stretches' numbers.
-    whole = np.bincount(own, worth * (STRETCH_K1 + 1) * tf / (tf + norm), count).astype(np.float64, copy=False)
+    worth *= tf
+    whole = np.bincount(own, worth * (STRETCH_K1 + 1) / norm, count).astype(np.float64, copy=False)
 
     ceilings = weights.session * whole
     shortest = question.norms(table.column("shortest")[stretches])
-    most, gain = UNIT * tf, worth * (K1 + 1)
-    ceilings += np.bincount(own, gain * most / (most + shortest[own]), count)
+    most, gain = UNIT * tf, worth * (UNIT * (K1 + 1))
+    ceilings += np.bincount(own, gain / (most + shortest[own]), count)
     for there, kept in reached:
         to = index[there]
-        ceilings += np.bincount(to, gain[kept] * most[kept] / (most[kept] + shortest[to]), count)
-    ceilings += np.bincount(index[pairs_at], pair_worth, count)
-    for there, kept in paired:
-        ceilings += np.bincount(index[there], pair_worth[kept], count)
+        ceilings += np.bincount(to, gain[kept] / (most[kept] + shortest[to]), count)
+    if len(pairs_at):
+        ceilings += np.bincount(index[pairs_at], pair_worth, count)
+        for there, kept in paired:
+            ceilings += np.bincount(index[there], pair_worth[kept], count)
     ceilings[index[favoured]] += question.bonus[table.column("file")[favoured]]
     ceilings *= ceiling_factors(corpus, question.query, context, weights, stretches)
     if context.allowed is not None:
         allowed = np.zeros(table.count, bool)
         allowed[corpus.column("stretch")[context.allowed]] = True
         ceilings[~allowed[stretches]] = 0
-    return Candidates(stretches, whole, ceilings * (1 + 1e-9))
+    ceilings *= 1 + 1e-9
+    return Candidates(stretches, whole, ceilings)
 
 
 def _beside(table: Stretches, at: Ints, near: NDArray[np.bool_]) -> list[tuple[Ints, Ints]]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .gathered import Gathered, kept_by_term, spliced
 from .keyword_columns import (
     Columns,
     Ints,
@@ -30,7 +31,6 @@ from .vocabulary import Vocabulary
 MERGE_TOKENS = 60_000
 BULK_TOKENS = 1_500_000
 FOLD_TOKENS = 150_000  # so many at once are put into the base, which numpy does
-_NONE: Ints = np.zeros(0, np.uint16)
 
 
 def top(scores: NDArray[Any], k: int) -> Ints:
@@ -127,11 +127,25 @@ class KeywordIndex:
         self.count -= len(at)
         self.total -= int(self._lengths[at].sum())
 
+    def gather(self, terms: Sequence[str]) -> Gathered:
+        """The postings of some terms in living texts; a term that stands twice has them twice."""
+        self._settle()
+        base, numbers = self._base, list(map(self._terms.get, terms))
+        spans = _spans(base.indptr, numbers, base.terms)
+        slots, tf = base.entries.parts(spans)
+        sizes = [end - begin for begin, end in spans]
+        if self._recent:
+            more = {at: found for at, one in enumerate(numbers) if (found := self._recent_postings(one)) is not None}
+            slots = spliced(slots, sizes, {at: found[0] for at, found in more.items()})
+            tf = spliced(tf, sizes, {at: found[1] for at, found in more.items()})
+            sizes = [size + len(more[at][0]) if at in more else size for at, size in enumerate(sizes)]
+        gathered = Gathered(numbers, slots, tf, sizes)
+        return gathered.only(self._alive[slots]) if self.dead else gathered
+
     def postings(self, term: str) -> tuple[Ints, Ints]:
         """Slots of the living texts with a term, ascending, and how often each has it."""
-        number = self._terms.get(term)
-        slots, tf = self._of(number) if number is not None else (_NONE, _NONE)
-        return self._living(slots, tf)
+        found = self.gather((term,))
+        return found.slots, found.tf
 
     def postings_with(self, char: str) -> tuple[Ints, Ints]:
         """Slots of the living texts with any term of two or more characters that holds ``char``, ascending.
@@ -147,32 +161,39 @@ class KeywordIndex:
         slots, tf = base.entries.picked(at)
         slots = np.concatenate([slots, *(found[0] for found in recent if found)])
         tf = np.concatenate([tf, *(found[1] for found in recent if found)])
-        slots, tf = self._living(slots, tf)
+        if self.dead:
+            keep = self._alive[slots]
+            slots, tf = slots[keep], tf[keep]
         order = np.argsort(slots, kind="stable")
         slots, tf = slots[order], tf[order]
         begins = np.flatnonzero(np.append(True, slots[1:] != slots[:-1])) if len(slots) else np.zeros(0, np.int64)
         return slots[begins], np.maximum.reduceat(tf, begins) if len(begins) else tf
 
-    def _living(self, slots: Ints, tf: Ints) -> tuple[Ints, Ints]:
+    def occurrences(self, found: Gathered) -> tuple[Ints, list[int]]:
+        """Where the terms of some postings stand: ``slot << 16 | place`` of each occurrence, ascending for each term.
+
+        And how many each term has.
+        """
+        if found.all is not None:
+            found = found.all
+        base = self._base
+        spans = _spans(base.starts, found.numbers, base.terms if self._positions else 0)
+        places = base.positions.parts(spans)
+        sizes = [end - begin for begin, end in spans]
+        if self._recent:
+            more = {
+                at: np.array(self._recent[number][2], np.uint16)
+                for at, number in enumerate(found.numbers)
+                if number in self._recent
+            }
+            places = spliced(places, sizes, more)
+            sizes = [size + len(more[at]) if at in more else size for at, size in enumerate(sizes)]
+        keys = np.repeat(found.slots.astype(np.int64) << 16, found.tf)
+        keys |= places
         if not self.dead:
-            return slots, tf
-        keep = self._alive[slots]
-        return slots[keep], tf[keep]
-
-    def occurrences(self, term: str) -> tuple[Ints, Ints]:
-        """Slot and place in the text of each occurrence of a term in living texts, ascending."""
-        slots, tf, positions = self.column(term)
-        return np.repeat(slots, tf), positions
-
-    def column(self, term: str) -> tuple[Ints, Ints, Ints]:
-        """The postings of a term in living texts, and the place of each occurrence in the order of the postings."""
-        slots, tf, positions = self._column(term)
-        if self.dead:
-            alive = self._alive[slots]
-            if len(positions):
-                positions = positions[np.repeat(alive, tf)]
-            slots, tf = slots[alive], tf[alive]
-        return slots, tf, positions
+            return keys, sizes
+        keep = self._alive[keys >> 16]
+        return keys[keep], kept_by_term(keep, sizes)
 
     def scores(self, terms: Sequence[str]) -> NDArray[np.float32]:
         """BM25 of each slot (0 for dead ones); a term that stands twice counts twice."""
@@ -187,17 +208,35 @@ class KeywordIndex:
         mask = self.alive.astype(np.float32) if self.dead else None
         return engine.get_scores_from_ids(known, weight_mask=mask)
 
-    def matches(self, terms: Sequence[str]) -> tuple[NDArray[np.float32], list[Ints]]:
-        """The same as :meth:`scores`, and the slots of the living texts with each term, ascending."""
-        found = [self.postings(term) for term in terms]
-        slots = [part for part, _ in found]
+    def scored(self, found: Gathered) -> tuple[Ints, NDArray[np.float32]]:
+        """The living texts with any of some terms, ascending, and what :meth:`scores` gives each."""
+        scores = self._added_up(found)
+        slots = distinct(found.slots)
+        return slots, scores[slots]
+
+    def best(self, found: Gathered, k: int) -> tuple[Ints, NDArray[np.float32]]:
+        """The same for the ``k`` best texts and all that tie with the last of them."""
+        scores, slots = self._added_up(found), found.slots
+        most = max(found.sizes, default=0)
+        if most > k:
+            # The texts with one term are different ones: at least k reach the k-th best of these.
+            begin = sum(found.sizes[: found.sizes.index(most)])
+            some = scores[slots[begin : begin + most]]
+            some.partition(most - k)
+            slots = slots[scores[slots] >= some[most - k]]
+        slots = distinct(slots)
+        values = scores[slots]
+        if len(slots) > k:
+            keep = values >= np.partition(values, len(values) - k)[len(values) - k]
+            slots, values = slots[keep], values[keep]
+        return slots, values
+
+    def _added_up(self, found: Gathered) -> NDArray[np.float32]:
         out = np.zeros(self.slots, np.float32)
-        sizes = [len(part) for part in slots]
-        if any(sizes):
-            at, tf = np.concatenate(slots), np.concatenate([part for _, part in found])
-            idf = np.repeat(idf_array(sizes, self.count), sizes)
-            np.add.at(out, at, self._current_engine().relevance(at, tf, idf))
-        return out, slots
+        if len(found.slots):
+            idf = idf_array(found.sizes, self.count).repeat(found.sizes)
+            np.add.at(out, found.slots, self._current_engine().relevance(found.slots, found.tf, idf))
+        return out
 
     def _current_engine(self) -> RawBM25:
         engine = self._engine
@@ -338,37 +377,14 @@ class KeywordIndex:
             at += length
         self._folded, self._folded_ids = self.slots - self._base_slots, at
 
-    def _recent_postings(self, term: int) -> tuple[Ints, Ints] | None:
-        column = self._recent.get(term)
+    def _recent_postings(self, term: int | None) -> tuple[Ints, Ints] | None:
+        column = self._recent.get(term)  # type: ignore[arg-type]
         # Copied: an array that numpy looks into cannot grow.
         return None if column is None else (np.array(column[0], np.int32), np.array(column[1], np.uint16))
 
-    def _column(self, term: str) -> tuple[Ints, Ints, Ints]:
-        number = self._terms.get(term)
-        if number is None:
-            return _NONE, _NONE, _NONE
-        slots, tf = self._of(number)
-        base = self._base
-        positions: Ints = _NONE
-        if number < base.terms and self._positions:
-            positions = base.positions.part(*base.starts[number : number + 2].tolist())
-        column = self._recent.get(number)
-        if column is not None:
-            positions = np.concatenate((positions, np.array(column[2], np.uint16)))
-        return slots, tf, positions
 
-    def _of(self, number: int) -> tuple[Ints, Ints]:
-        """Slots and frequencies of a term, dead texts included."""
-        self._settle()
-        base, recent = self._base, self._recent_postings(number)
-        if number >= base.terms:
-            return recent if recent is not None else (_NONE, _NONE)
-        slots, tf = self._of_base(number)
-        if recent is None:
-            return slots, tf
-        return np.concatenate((slots, recent[0])), np.concatenate((tf, recent[1]))
-
-    def _of_base(self, number: int) -> tuple[Ints, Ints]:
-        if number >= self._base.terms:
-            return _NONE, _NONE
-        return self._base.entries.part(*self._base.indptr[number : number + 2].tolist())
+def _spans(ends: Ints, numbers: Sequence[int | None], terms: int) -> list[tuple[int, int]]:
+    """From where to where the columns of some terms reach; nowhere for what is none of the first ``terms``."""
+    return [
+        (0, 0) if number is None or number >= terms else tuple(ends[number : number + 2].tolist()) for number in numbers
+    ]

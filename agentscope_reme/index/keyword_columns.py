@@ -118,7 +118,12 @@ def ascending(numbers: Ints) -> Ints:
 def distinct(values: NDArray[Any]) -> NDArray[Any]:
     """The different values, ascending. (``np.unique`` loads all of numpy's masked arrays first.)"""
     values = np.sort(values)
-    return values[np.append(True, values[1:] != values[:-1])] if len(values) else values
+    if len(values) < 2:
+        return values
+    opens = np.empty(len(values), bool)
+    opens[0] = True
+    np.not_equal(values[1:], values[:-1], out=opens[1:])
+    return values[opens]
 
 
 def _running(counts: Ints) -> Ints:

@@ -30,7 +30,7 @@ class Holders:
 def holders_of(question: Question) -> Holders:
     """The stretches with all of a question's few words, where they are few; none where no link speaks for a note."""
     found = np.zeros(0, np.int64)
-    if not 0 < len(question.proving) <= MOST_WORDS or not question.linked.any():
+    if not 0 < len(question.proving) <= MOST_WORDS or not question.links:
         return Holders(found)
     groups = [question.sum_stretch[np.isin(question.sum_term, group)] for group in question.proving]
     groups.sort(key=len)

@@ -6,6 +6,7 @@ read a stretch at a time, as often as a question has words, so that a stretch mu
 
 from array import array
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,27 @@ class Narrow:
         if first < len(places) and places[first] < end:
             last = bisect_left(places, end, first, min(len(places), first + end - begin))
             out[self._at[first:last] - begin] = self._larger[first:last]
+        return out
+
+    def parts(self, spans: Sequence[tuple[int, int]]) -> NDArray[Any]:
+        """The values of several stretches, one after the other; each from a first to before a last place."""
+        if not spans:
+            return np.zeros(0, self._kind)
+        if self.width == 3 or self._planes:
+            return np.concatenate([self.part(begin, end) for begin, end in spans])
+        values, places = self._values, self._places
+        if values is None:
+            out = np.ones(sum([end - begin for begin, end in spans]), self._kind)
+        else:
+            out = np.concatenate([values[begin:end] for begin, end in spans], dtype=self._kind)
+        if places:
+            most, done = len(places), 0
+            for begin, end in spans:
+                first = bisect_left(places, begin)
+                if first < most and places[first] < end:
+                    last = bisect_left(places, end, first, min(most, first + end - begin))
+                    out[self._at[first:last] + (done - begin)] = self._larger[first:last]
+                done += end - begin
         return out
 
     def _picked(self, at: Ints) -> NDArray[Any]:

@@ -12,7 +12,6 @@ from .narrow import Narrow
 from .paired import Paired
 
 _STEP = 65_536  # postings looked at together: what is needed for a moment stays small
-_NO_SLOTS: Ints = np.zeros(0, np.int32)
 
 
 class Apart:
@@ -38,9 +37,7 @@ class Apart:
         return self._slots.part(begin, end), self._tf.part(begin, end)
 
     def parts(self, spans: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
-        slots = [self._slots.part(begin, end) for begin, end in spans]
-        tf = [self._tf.part(begin, end) for begin, end in spans]
-        return np.concatenate(slots or [_NO_SLOTS]), np.concatenate(tf or [_NO_SLOTS])
+        return self._slots.parts(spans), self._tf.parts(spans)
 
     def picked(self, at: Ints) -> tuple[Ints, Ints]:
         return self._slots[at], self._tf[at]

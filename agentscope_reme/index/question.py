@@ -6,6 +6,7 @@ and of its sections 5 and 9.4 for what notes have besides. ``docs/search.md`` ha
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from .boosts import Context, Weights
 from .corpus import Corpus
 from .entries import BLUR, HEADING
+from .gathered import Gathered
 from .keyword import top
 from .keyword_columns import Ints
 
@@ -26,8 +28,7 @@ K1, B = 1.2, 0.75
 STRETCH_K1 = 2.0
 UNIT = BLUR[0]  # counts are in twentieths of a term
 LEAST_RARITY = 0.1  # of the rarest word's idf, below which damping goes no further
-_TRUE = np.ones(1, bool)
-_NONE: Ints = np.zeros(0, np.uint16)
+_NO_SLOTS: Ints = np.zeros(0, np.int64)
 MOST_TITLES = 100  # files whose names are compared with the question letter by letter
 
 
@@ -36,37 +37,65 @@ def idf(count: int, total: int) -> float:
     return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
-def following(first: Ints, second: Ints) -> Ints:
-    """Slots in which ``second`` stands one or two places after ``first``; ascending, distinct.
+def following(keys: Ints, sizes: Sequence[int], pairs: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
+    """Slots in which the second word of a pair stands one or two places after the first, and which pair it is.
 
-    Both are ``slot << 16 | place`` of every occurrence, ascending.
+    ``keys`` are ``slot << 16 | place`` of every occurrence, ascending, one word's after the other's; ``sizes`` is how
+    many each word has, and ``pairs`` are numbers of words. Slots ascend and are distinct for each pair.
     """
-    if not len(first) or not len(second):
-        return first[:0]
-    if len(first) <= len(second):
-        at = second.searchsorted(first, "right")
-        at[at == len(second)] = 0
-        gap = second[at] - first
-        hits = first[(gap > 0) & (gap <= 2)]
-    else:
-        at = first.searchsorted(second) - 1
-        gap = second - first[at]
-        hits = second[(gap > 0) & (gap <= 2)]
-    slots = hits >> 16
-    return slots[np.concatenate((_TRUE, slots[1:] != slots[:-1]))] if len(slots) else slots
-
-
-def _joined(parts: Sequence[Ints]) -> Ints:
-    return np.concatenate((*parts, _NONE))
+    ends = [0, *accumulate(sizes)]
+    words = [keys[begin:end] for begin, end in pairwise(ends)]
+    looked: list[Ints] = []
+    begins: list[Ints] = []
+    follows: list[Ints] = []
+    counts: list[int] = []
+    for one, two in pairs:
+        first, second = words[one], words[two]
+        if not len(first) or not len(second):
+            counts.append(0)
+            continue
+        # The next one after each, or the last one before; beyond the end it is one that does not follow.
+        if len(first) <= len(second):
+            begins.append(first)
+            follows.append(second.take(second.searchsorted(first, "right"), mode="clip"))
+            looked.append(first)
+        else:
+            begins.append(first.take(first.searchsorted(second) - 1, mode="clip"))
+            follows.append(second)
+            looked.append(second)
+        counts.append(len(looked[-1]))
+    if not looked:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    gap = np.concatenate(follows) - np.concatenate(begins)
+    hits = ((gap > 0) & (gap <= 2)).nonzero()[0]
+    slots = np.concatenate(looked)[hits] >> 16
+    number = np.arange(len(pairs)).repeat(counts)[hits]
+    new = np.empty(len(hits), bool)
+    new[:1] = True
+    new[1:] = (slots[1:] != slots[:-1]) | (number[1:] != number[:-1])
+    return slots[new], number[new]
 
 
 def _shared(body: Ints, head: Ints) -> int:
     """How many slots are in both; both ascending and distinct."""
     if not len(body) or not len(head):
         return 0
-    at = body.searchsorted(head)
-    at[at == len(body)] = 0
-    return int(np.count_nonzero(body[at] == head))
+    return int(np.count_nonzero(body.take(body.searchsorted(head), mode="clip") == head))
+
+
+def _summed(keys: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """The different keys, ascending, and the sum of the counts of each."""
+    if not len(keys):
+        return keys, counts.astype(np.int64)
+    changes = keys[1:] - keys[:-1]
+    if len(changes) and int(changes.min()) < 0:  # postings follow the files, so that they are nearly sorted
+        order = np.argsort(keys, kind="stable")
+        keys, counts = keys[order], counts[order]
+        changes = keys[1:] - keys[:-1]
+    last = np.concatenate((changes.nonzero()[0], [len(keys) - 1]))
+    sums = counts.cumsum(dtype=np.int64)[last]
+    sums[1:] -= sums[:-1].copy()
+    return keys[last], sums
 
 
 class Question:
@@ -78,16 +107,19 @@ class Question:
     and stretch: ``sum_term``, ``sum_stretch``, ``sum_tf``.
 
     ``groups`` are the content words with their alternatives, those that count as evidence in ``proving``, all as
-    numbers of terms. ``pairs`` are the slots where two neighbouring words of the question follow each other, with what
-    that is worth. ``ideal`` is the score of a unit that holds every word as often as it likes; ``possible`` the same
-    for the evidence. ``bonus`` (by file id) comes from names, fields and links; only the files in ``favoured`` have
-    any. ``linked`` is the part of it that comes from others' links.
+    numbers of terms. ``pair_slots`` are where two neighbouring words of the question follow each other, ``pair`` which
+    two these are and ``pair_worth`` what each two are worth; ``pair_stretch`` is where each of these slots lies.
+    ``ideal`` is the score of a unit that holds every word as often as it likes; ``possible`` the same for the evidence.
+    ``bonus`` (by file id) comes from names, fields and links; only the files in ``favoured`` have any. ``linked`` is
+    the part of it that comes from others' links, and ``links`` whether there is such a part.
     """
 
     def __init__(self, corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights) -> None:
         self.corpus, self.query, self._context, self._weights = corpus, query, context, weights
         self._units = corpus.units.count
         self._rarest = idf(1, self._units)
+        average = corpus.blurred_total / max(1, self._units) or 1.0
+        self._norm = UNIT * K1 * (1 - B), UNIT * K1 * B / average
         self.names = query.terms
         self._number = {name: number for number, name in enumerate(query.terms)}
         self._found: list[int] = []  # how many units have each term, in their text or heading path
@@ -98,26 +130,33 @@ class Question:
         named = [group for group in query.groups if group[0] not in context.name_terms] or list(query.groups)
         self.proving = [[known[name] for name in group] for group in named]
         self.groups = [[known[name] for name in group] for group in query.groups]
-        self.pairs = self._pairs() if weights.pairs else []
+        self.pair_slots, self.pair_stretch, self.pair = _NO_SLOTS, _NO_SLOTS, _NO_SLOTS
+        self.pair_worth = np.zeros(0)
+        if weights.pairs:
+            self._find_pairs()
         self.ideal = 2.2 * self._most()
         self._all_proof = sum(max(self.proof[at] for at in group) for group in self.proving)
         self.possible = 2.2 * self._all_proof
         self.linked = np.zeros(len(corpus.by_id))
-        self._labelled: list[Ints] = []  # slots of the labels that have a term, by the term's number
+        self.links = False
         self._label_proof: Floats | None = None
         self.bonus, self.favoured = self._bonus()
 
     def label_evidence(self, files: Ints) -> Floats:
         """What the names and fields of some files show: a word there counts like one in a unit of average length."""
         if self._label_proof is None:
-            proof = np.zeros(len(self.corpus.by_id))
+            found, label_files = self._labels, self.corpus.label_files
+            proof = self._label_proof = np.zeros(len(self.corpus.by_id))
+            alone = np.zeros(len(self.names))
             for group in self.proving:
-                found = [self._labelled[at] for at in group]
-                slots = np.concatenate(found) if len(found) > 1 else found[0]
-                if len(slots):
-                    has = self.corpus.label_files(slots)
-                    proof[has] += max(self.proof[at] for at in group)  # once, also where a file is named twice
-            self._label_proof = proof
+                if len(group) == 1:
+                    alone[group[0]] = self.proof[group[0]]
+                else:
+                    slots = np.concatenate([found.of_term(at) for at in group])
+                    # Once, also where several of them are found.
+                    proof[label_files(slots)] += max(self.proof[at] for at in group)
+            if len(found.slots):
+                np.add.at(proof, label_files(found.slots), alone.repeat(found.sizes))
         return self._label_proof[files]
 
     def named_in_full(self, files: Ints) -> NDArray[np.bool_]:
@@ -126,8 +165,8 @@ class Question:
 
     def norms(self, lengths: Ints) -> Floats:
         """The length norm of BM25, for lengths and counts in twentieths."""
-        average = self.corpus.blurred_total / max(1, self.corpus.units.count)
-        return (UNIT * K1 * ((1 - B) + B * lengths / (average or 1.0))).astype(np.float64, copy=False)
+        least, more = self._norm
+        return (lengths * more + least).astype(np.float64, copy=False)
 
     def _most(self) -> float:
         grouped = {at for group in self.groups for at in group}
@@ -138,46 +177,54 @@ class Question:
 
     def _gather(self) -> None:
         """The postings of all terms, one after the other, those of heading paths last."""
-        units = self.corpus.units
-        bodies: list[tuple[Ints, Ints]] = []
-        heads: list[Ints] = []
-        self._occurrences: list[tuple[Ints, Ints, Ints] | None] = []  # by term; None for one that was expanded
-        for name in self.names:
-            found = units.postings_with(name) if name in self.query.single_chars else None
-            if found is not None and len(found[0]):
-                bodies.append(found)  # a single Chinese character is looked for inside all terms
-                heads.append(found[0][:0])
-                self._occurrences.append(None)
-            else:
-                slots, tf, positions = units.column(name)
-                self._occurrences.append((slots, tf, positions))
-                bodies.append((slots, tf))
-                heads.append(units.postings(HEADING + name)[0])
-            body, head = bodies[-1][0], heads[-1]
-            self._found.append(len(body) + len(head) - _shared(body, head))
-        numbers = np.arange(len(self.names), dtype=np.int32)
-        self._in_text = [len(part) for part, _ in bodies]
-        sizes = self._in_text + [len(part) for part in heads]
+        units, names, count = self.corpus.units, self.names, len(self.names)
+        found = self._gathered = units.gather([*names, *(HEADING + name for name in names)])
+        sizes, slots, tf = found.sizes, found.slots, found.tf
+        self._expanded = set[int]()
+        for name in self.query.single_chars:
+            # A single Chinese character is looked for inside all terms.
+            holding, times = units.postings_with(name)
+            if len(holding):
+                self._expanded.add(self._number[name])
+                slots, tf, sizes = self._instead(self._number[name], holding, times, slots, tf, sizes)
+        self._in_text = sizes[:count]
         self.heads = sum(self._in_text)
-        self.slots = _joined([*(part for part, _ in bodies), *heads])
-        self.tf = np.ones(len(self.slots), np.int32)
-        self.tf[: self.heads] = _joined([tf for _, tf in bodies])
-        self.term = np.repeat(np.concatenate((numbers, numbers)), sizes)
-        self.stretch = self.corpus.column("stretch")[self.slots]
+        self.slots, self.tf = slots, tf
+        self.tf[self.heads :] = 1
+        numbers = np.arange(count, dtype=np.int32)
+        self.term = np.concatenate((numbers, numbers)).repeat(sizes)
+        self.stretch = self.corpus.column("stretch")[slots]
+        parts = Gathered([], slots, tf, sizes).by_term()
+        for body, head in zip(parts[:count], parts[count:], strict=True):
+            self._found.append(len(body) + len(head) - _shared(body, head))
+
+    def _instead(
+        self, number: int, holding: Ints, times: Ints, slots: Ints, tf: Ints, sizes: list[int]
+    ) -> tuple[Ints, Ints, list[int]]:
+        """Postings of all terms with others for one, which then has none of heading paths."""
+        ends, head = [0, *accumulate(sizes)], number + len(self.names)
+        sizes = [*sizes]
+        out = []
+        for values, new in ((slots, holding), (tf, times)):
+            parts = [values[: ends[number]], new, values[ends[number + 1] : ends[head]], values[ends[head + 1] :]]
+            out.append(np.concatenate(parts))
+        sizes[number], sizes[head] = len(holding), 0
+        return out[0], out[1], sizes
 
     def _sum_by_stretch(self) -> None:
-        """Counts by term and stretch. Postings follow the files, so that a stable sort finds them nearly sorted."""
-        key = self.term * np.int64(self.corpus.stretches.count) + self.stretch
-        tf, at = self.tf, None
-        changes = key[1:] - key[:-1]
-        if len(changes) and int(changes.min()) < 0:
-            at = np.argsort(key, kind="stable")
-            key, tf = key[at], tf[at]
-            changes = key[1:] != key[:-1]
-        begins = np.flatnonzero(np.concatenate((_TRUE, changes))) if len(key) else np.zeros(0, np.int64)
-        first = begins if at is None else at[begins]
-        self.sum_term, self.sum_stretch = self.term[first], self.stretch[first]
-        self.sum_tf = np.add.reduceat(tf, begins) if len(begins) else tf
+        """Counts by term and stretch."""
+        keys = self.term.astype(np.int64) << 32
+        keys |= self.stretch
+        sums, counts = _summed(keys[: self.heads], self.tf[: self.heads])
+        if self.heads < len(keys):
+            more, times = _summed(keys[self.heads :], self.tf[self.heads :])
+            at = sums.searchsorted(more)
+            alike = sums.take(at, mode="clip") == more if len(sums) else np.zeros(len(more), bool)
+            counts[at[alike]] += times[alike]
+            if not alike.all():
+                others = ~alike
+                sums, counts = np.concatenate((sums, more[others])), np.concatenate((counts, times[others]))
+        self.sum_term, self.sum_stretch, self.sum_tf = sums >> 32, sums & 0xFFFFFFFF, counts
 
     def _weigh(self) -> None:
         """Step 3: idf over stretches, with the edge taken off rare words.
@@ -195,19 +242,17 @@ class Question:
             self.worth.append(weight * over_both * max(rarity / self._rarest, LEAST_RARITY) ** -damping)
             self.proof.append(weight * rarity)
 
-    def _pairs(self) -> list[tuple[Ints, float]]:
+    def _find_pairs(self) -> None:
         """Step 5: neighbouring content words that follow each other in a unit, at most one word between."""
-        places: dict[str, Ints] = {}
-        for name in dict.fromkeys(name for pair in self.query.pairs for name in pair):
-            slots, tf, positions = self._occurrences[self._number[name]] or self.corpus.units.column(name)
-            places[name] = np.repeat(slots.astype(np.int64) << 16, tf) | positions
-        out = []
-        for first, second in dict.fromkeys(self.query.pairs):
-            slots = following(places[first], places[second])
-            if len(slots):
-                count = max(self._in_text[self._number[first]], self._in_text[self._number[second]])
-                out.append((slots, self._weights.pairs * idf(count, self._units)))
-        return out
+        units, number = self.corpus.units, self._number
+        pairs = [(number[first], number[second]) for first, second in dict.fromkeys(self.query.pairs)]
+        if not pairs:
+            return
+        keys, sizes = units.occurrences(self._gathered.first(len(self.names)))
+        self.pair_slots, self.pair = following(keys, sizes, pairs)
+        self.pair_stretch = self.corpus.column("stretch")[self.pair_slots]
+        text, weight = self._in_text, self._weights.pairs
+        self.pair_worth = np.array([weight * idf(max(text[one], text[two]), self._units) for one, two in pairs])
 
     # --- files ----------------------------------------------------------------------------------------------------
 
@@ -215,10 +260,10 @@ class Question:
         """Names, fields and links, by file id; and the files that have any."""
         corpus, context, weights = self.corpus, self._context, self._weights
         bonus = np.zeros(len(corpus.by_id))
-        scores, self._labelled = corpus.labels.matches(self.names)
-        slots = np.flatnonzero(scores > 0)
+        self._labels = corpus.labels.gather(self.names)
+        slots, scores = corpus.labels.scored(self._labels)
         files = corpus.label_files(slots)
-        labels = scores[slots].astype(np.float64)
+        labels = scores.astype(np.float64)
         bonus[files] = weights.labels * labels
         if context.titles is not None and weights.whole_title and len(files):
             likely = files[top(labels, MOST_TITLES)]
@@ -227,7 +272,9 @@ class Question:
             paths, values = corpus.anchors.answers(self.names, context.resolve)
             linked = context.linked(paths)
             values, linked = values[linked >= 0], linked[linked >= 0]
-            self.linked[linked] = weights.anchors * values
-            bonus[linked] += self.linked[linked]
+            values *= weights.anchors
+            self.linked[linked] = values
+            self.links = len(linked) > 0
+            bonus[linked] += values
             files = np.concatenate((files, linked))
         return bonus, files

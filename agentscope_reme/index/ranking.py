@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .boosts import Context, Weights, days_asked_for, factors, stretches_of_days
 from .candidates import Candidates, candidates
 from .corpus import Corpus
-from .entries import BLUR, HEADING_ONLY, OFFSETS, REACH
+from .entries import BLUR, HEADING_ONLY, OFFSETS
 from .fusion import NEAR, SURE, Scope, fuse
 from .keyword import top
 from .keyword_columns import Ints, distinct
@@ -31,7 +31,8 @@ DAY_ALONE = 0.01  # of the ideal score: what a unit gets for standing under the 
 DIGITS = 6
 CANDIDATES = 256  # of each arm, where vectors take part
 _SHIFTS = np.array(OFFSETS)[:, None]
-_SHARES = np.array([BLUR[abs(offset)] for offset in OFFSETS], np.int64)[:, None]
+_SHARES = np.array([BLUR[abs(offset)] for offset in OFFSETS], np.float64)[:, None]
+_TRUE = np.ones(1, bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +97,13 @@ def rank(
     sure = np.concatenate((stretches_of_days(corpus, days), holders.stretches))
     if context.dense is not None:
         return _rank_with_vectors(question, found, days, sure, holders, context, weights, want, everything)
-    possible = np.flatnonzero(found.ceilings > 0)
+    possible = (found.ceilings > 0).nonzero()[0]
     first = top(found.ceilings, want) if not everything and want < len(possible) else possible
     chosen = _chosen(question, found.stretches[first], sure)
     scored = _score(question, chosen, found, days, holders, context, weights, None)
     if len(first) < len(possible):
         floor = _last_place(scored.raw, want, question.ideal or 1.0)
-        more = found.stretches[possible[found.ceilings[possible] >= floor]]
+        more = found.stretches[(found.ceilings >= floor if floor > 0 else found.ceilings > 0).nonzero()[0]]
         seen = np.zeros(corpus.stretches.count, bool)
         seen[chosen] = True
         more = more[~seen[more]]
@@ -148,7 +149,7 @@ def _rank_with_vectors(
 def _best(question: Question, scored: _Scored, context: Context, want: int) -> Ranked:
     """The best units of those that were scored, in order."""
     corpus, ideal = question.corpus, question.ideal or 1.0
-    scores = np.round(scored.raw / (scored.raw + ideal), DIGITS)
+    scores = (scored.raw / (scored.raw + ideal)).round(DIGITS)
     best = top(scores, want)
     best = best[_order(corpus, scored.slots[best], scores[best], context.preferred)]
     proof = float(scored.evidence[best[:20]].max(initial=0.0)) / question.possible if question.possible else 0.0
@@ -161,14 +162,12 @@ def _chosen(question: Question, best: Ints, sure: Ints) -> Ints:
     In the order of their places.
     """
     stretches = question.corpus.stretches
-    chosen = np.concatenate((best, sure)) if len(sure) else best
-    files = stretches.column("file")[chosen]
-    marks = np.zeros(stretches.count, bool)
-    marks[chosen] = True
-    marks[stretches.of_files(files[question.bonus[files] > 0])] = True
-    found = np.flatnonzero(marks)
-    found = found[stretches.column("size")[found] > 0]
-    return found[np.argsort(stretches.column("place")[found], kind="stable")]
+    chosen = distinct(np.concatenate((best, sure))) if len(sure) else best
+    if stretches.joined[chosen].any():
+        files = stretches.column("file")[chosen]
+        others = stretches.of_files(files[question.bonus[files] > 0])
+        chosen = distinct(np.concatenate((chosen, others)))
+    return chosen[stretches.column("place")[chosen].argsort(kind="stable")]
 
 
 def _last_place(raw: Floats, want: int, ideal: float) -> float:
@@ -190,26 +189,30 @@ def _score(
     scope: Scope | None,
 ) -> _Scored:
     """Scores of the units in the chosen stretches that answer at all."""
-    corpus = question.corpus
-    sizes = corpus.stretches.column("size")[chosen]
-    places = np.arange(sizes.sum()) + np.repeat(
-        corpus.stretches.column("place")[chosen] - (np.cumsum(sizes) - sizes), sizes
-    )
+    corpus, table = question.corpus, question.corpus.stretches
+    sizes = table.column("size")[chosen]
+    ends = sizes.cumsum()
+    begins = ends - sizes
+    places = np.arange(int(sizes.sum())) + (table.column("place")[chosen] - begins).repeat(sizes)
     slots = corpus.slot_at[places]
-    files = corpus.column("file")[slots]
-    score, evidence, complete = _words(question, chosen, places)
-    whole = np.repeat(weights.session * found.whole_of(chosen), sizes)
+    score, evidence, complete = _words(question, chosen, places, len(holders.stretches) > 0)
+    whole = (weights.session * found.whole_of(chosen)).repeat(sizes)
     score = np.where(score > 0, score + whole, 0.0)
-    if len(question.favoured):
-        own, score = score, _with_bonus(question, slots, score, whole)
+    if len(question.favoured) and len(chosen):
+        files = table.column("file")[chosen]
+        opens = np.concatenate((_TRUE, files[1:] != files[:-1]))
+        files, begins = files[opens], begins[opens]
+        counts = np.diff(begins, append=len(slots))
+        own, score = score, _with_bonus(question, slots, files, begins, counts, score, whole)
         if len(holders.stretches):
             if context.allowed is not None:
                 complete &= context.allowed[slots]
             score, holders = kept_below(question, holders, slots, own, score, complete)
-        evidence = evidence + question.label_evidence(files)
-        # What others say about a note is a hint that it fits, no proof.
-        hint = 0.5 * WEAK * question.possible
-        evidence = np.where(question.linked[files] > 0, np.maximum(evidence, hint), evidence)
+        evidence += question.label_evidence(files).repeat(counts)
+        if question.links:
+            # What others say about a note is a hint that it fits, no proof.
+            hint = 0.5 * WEAK * question.possible * (question.linked[files] > 0)
+            evidence = np.maximum(evidence, hint.repeat(counts))
     dated = False
     if len(days):
         ideal = question.ideal or 1.0
@@ -225,88 +228,99 @@ def _score(
     nearness = None
     if scope is not None:
         score, nearness = fuse(scope, slots, score, question.ideal or 1.0)
-    keep = score > 0
+    keep = (score > 0).nonzero()[0]
     slots, score, evidence = slots[keep], score[keep], evidence[keep]
-    raw = score * factors(corpus, question.query, context, weights, slots, corpus.column("file")[slots])
-    return _Scored(slots, raw, evidence, dated, nearness, holders)
+    score *= factors(corpus, question.query, context, weights, slots)
+    return _Scored(slots, score, evidence, dated, nearness, holders)
 
 
-def _words(question: Question, chosen: Ints, places: Ints) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def _words(question: Question, chosen: Ints, places: Ints, whole: bool) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Steps 1 to 3 and 5 for the units at some places, whole stretches.
 
-    The sum over words and pairs, the evidence, and which units hold every content word.
+    The sum over words and pairs, the evidence, and, where ``whole`` asks for it, which units hold every content word.
     """
-    corpus = question.corpus
-    stretches = corpus.stretches
+    corpus, stretches = question.corpus, question.corpus.stretches
     near = np.zeros(stretches.count + 1, bool)  # the last one stands for none
     near[chosen] = True
-    near[stretches.column("before")[chosen]] = True
-    near[stretches.column("after")[chosen]] = True
-    near[-1] = False
-    width = len(places)
-    index = corpus.scratch
-    index[places] = np.arange(width)
-    try:
-        at = np.flatnonzero(near[question.stretch])
-        bodies = at[: np.searchsorted(at, question.heads)]
-        heads = at[len(bodies) :]
-        counts = _spread(
-            corpus, question.slots[bodies], question.term[bodies], question.tf[bodies], width, len(question.names)
-        )
-        own = index[corpus.column("place")[question.slots[heads]]]
-        counts[question.term[heads[own >= 0]], own[own >= 0]] += UNIT
-        slots = np.concatenate([*(slots for slots, _ in question.pairs), np.zeros(0, np.int64)])
-        number = np.repeat(np.arange(len(question.pairs)), [len(slots) for slots, _ in question.pairs])
-        at = np.flatnonzero(near[corpus.column("stretch")[slots]])
-        paired = _spread(corpus, slots[at], number[at], 1, width, len(question.pairs))
-    finally:
-        index[places] = -1
-    saturated = (K1 + 1) * counts / (counts + question.norms(corpus.blurred_lengths[places]))
-    total, evidence, complete = np.zeros(width), np.zeros(width), np.ones(width, bool)
-    for worth, row in zip(question.worth, saturated, strict=True):
-        total += worth * row
-    for group in question.proving:
-        proof = question.proof[group[0]] * saturated[group[0]]
+    if stretches.joined[chosen].any():
+        near[stretches.column("before")[chosen]] = True
+        near[stretches.column("after")[chosen]] = True
+        near[-1] = False
+    width, terms = len(places), len(question.names)
+    counts = _counted(question, near, places)
+    paired = counts[terms:]
+    counts = counts[:terms]
+    saturated = (K1 + 1) * counts
+    saturated /= counts + question.norms(corpus.blurred_lengths[places])
+    total: Floats = np.add.reduce(np.array(question.worth)[:, None] * saturated, axis=0)
+    if len(paired):
+        more = np.add.reduce((question.pair_worth / UNIT)[:, None] * paired, axis=0)
+        more *= total > 0
+        total += more
+    if not question.proving:
+        return total, np.zeros(width), np.ones(width, bool)
+    proofs = np.array(question.proof)[:, None] * saturated
+    proof = proofs[[group[0] for group in question.proving]]
+    for row, group in zip(proof, question.proving, strict=True):
         for other in group[1:]:
-            proof = np.maximum(proof, question.proof[other] * saturated[other])
-        evidence += proof
-        complete &= proof > 0
-    held = total > 0
-    for (_, worth), row in zip(question.pairs, paired, strict=True):
-        total += held * (worth * row / UNIT)
+            np.maximum(row, proofs[other], out=row)
+    evidence: Floats = np.add.reduce(proof, axis=0)
+    complete = np.logical_and.reduce(proof > 0, axis=0) if whole else _TRUE
     return total, evidence, complete
 
 
-def _spread(corpus: Corpus, slots: Ints, row: Ints, counts: Ints | int, width: int, rows: int) -> Floats:
-    """Counts of units, by row and by the index of their place, shared with their neighbours; in twentieths."""
-    targets = corpus.scratch[corpus.column("place")[slots][None, :] + _SHIFTS]
-    inside = targets >= 0
-    shares = np.broadcast_to(_SHARES * counts, targets.shape)[inside]
-    cells = (row * width + targets)[inside]
-    counted = np.bincount(cells, shares, rows * width).reshape(rows, width)
-    return counted.astype(np.float64, copy=False)
+def _counted(question: Question, near: NDArray[np.bool_], places: Ints) -> Floats:
+    """How often each term, and then each pair, stands in the units at some places, shared with their neighbours.
+
+    In twentieths, from the postings in the stretches that are marked as ``near``.
+    """
+    corpus = question.corpus
+    width, terms = len(places), len(question.names)
+    at = near[question.stretch].nonzero()[0]
+    bodies = at[: at.searchsorted(question.heads)]
+    heads = at[len(bodies) :]
+    pairs = near[question.pair_stretch].nonzero()[0]
+    slots = np.concatenate((question.slots[bodies], question.pair_slots[pairs]))
+    rows = np.concatenate((question.term[bodies], question.pair[pairs] + terms))
+    times = np.ones(len(slots))
+    times[: len(bodies)] = question.tf[bodies]
+    place, index = corpus.column("place"), corpus.scratch
+    index[places] = np.arange(width, dtype=np.int32)
+    targets = index[place[slots] + _SHIFTS]
+    own = index[place[question.slots[heads]]]
+    index[places] = -1
+    # One cell more before each row, for what lies elsewhere.
+    targets += rows * (width + 1) + 1
+    count = terms + len(question.pair_worth)
+    cells = np.bincount(targets.ravel(), (_SHARES * times).ravel(), count * (width + 1))
+    out = cells.astype(np.float64, copy=False).reshape(count, width + 1)[:, 1:]
+    inside = own >= 0
+    out[question.term[heads[inside]], own[inside]] += UNIT
+    return out
 
 
-def _with_bonus(question: Question, slots: Ints, score: Floats, whole: Floats) -> Floats:
+def _with_bonus(
+    question: Question, slots: Ints, files: Ints, begins: Ints, counts: Ints, score: Floats, whole: Floats
+) -> Floats:
     """The best unit of a file gets all of its bonus, the others as much as they answer themselves.
 
     In a file whose units share no word with the question, the first one that is more than a heading stands for it.
-    ``whole`` is what a unit gets for its stretch.
+    Units follow each other file by file: ``begins`` is the first of each of the ``files``, ``counts`` how many there
+    are. ``whole`` is what a unit gets for its stretch.
     """
-    corpus = question.corpus
-    file = corpus.column("file")[slots]
-    peak = np.zeros(len(question.bonus))
-    np.maximum.at(peak, file, score)
-    own = peak[file]
-    score = score + np.where(own > 0, question.bonus[file] * score / np.where(own > 0, own, 1.0), 0.0)
-    bare = (own == 0) & (question.bonus[file] > 0)
+    bonus = question.bonus[files]
+    peak = np.maximum.reduceat(score, begins)
+    bare = (peak == 0) & (bonus > 0)
+    score = score + bonus.repeat(counts) * score / np.where(peak > 0, peak, 1.0).repeat(counts)
     if bare.any():
-        flags, number = corpus.column("flags")[slots], corpus.column("number")[slots]
+        some = bare.repeat(counts).nonzero()[0]
+        file = np.arange(len(files)).repeat(counts)[some]
         # Headings after texts, in file order; the first of each file is its head.
-        order = np.lexsort((number, flags & HEADING_ONLY, file))
-        order = order[bare[order]]
-        first = order[np.append(True, file[order][1:] != file[order][:-1])]
-        score[first] = question.bonus[file[first]] + whole[first]
+        order = (2 * file + (question.corpus.column("flags")[slots[some]] & HEADING_ONLY > 0)).argsort(kind="stable")
+        file, some = file[order], some[order]
+        opens = np.concatenate((_TRUE, file[1:] != file[:-1]))
+        first = some[opens]
+        score[first] = bonus[file[opens]] + whole[first]
     return score
 
 
@@ -322,19 +336,16 @@ def _order(corpus: Corpus, slots: Ints, scores: Floats, preferred: frozenset[int
     if equal.any():
         some = order[tied]
         files = corpus.column("file")[slots[some]].tolist()
-        entries = [corpus.by_id[file] for file in files]
+        paths = corpus.files.paths_by_id
         keys = zip(
             (-scores[some]).tolist(),
             [file not in preferred for file in files],
-            [entry.path if entry is not None else "" for entry in entries],
+            [paths[file] for file in files],
             corpus.column("first")[slots[some]].tolist(),
             corpus.column("number")[slots[some]].tolist(),
             some.tolist(),
             strict=True,
         )
-        for at, key in zip(np.flatnonzero(tied).tolist(), sorted(keys), strict=True):
+        for at, key in zip(tied.nonzero()[0].tolist(), sorted(keys), strict=True):
             out[at] = key[-1]
     return out
-
-
-assert len(BLUR) == REACH + 1

@@ -87,12 +87,38 @@ def test_postings_and_occurrences_are_those_of_the_living_texts(sequence):
         expected = {model.slot[key]: text.count(word) for key, text in model.documents.items() if word in text}
         assert dict(zip(slots.tolist(), counts.tolist(), strict=True)) == expected
         assert slots.tolist() == sorted(slots.tolist())
-        found = list(zip(*(part.tolist() for part in model.index.occurrences(word)), strict=True))
+        keys, sizes = model.index.occurrences(model.index.gather([word]))
+        found = [(key >> 16, key & 0xFFFF) for key in keys.tolist()]
+        assert sizes == [len(found)]
         assert found == sorted(
             (model.slot[key], at) for key, text in model.documents.items() for at, one in enumerate(text) if one == word
         )
     assert model.index.count == len(model.documents)
     assert model.index.total == sum(map(len, model.documents.values()))
+
+
+@given(changes, st.lists(st.sampled_from(WORDS), max_size=5), st.integers(1, 4))
+def test_postings_gathered_together_are_those_of_each_term_and_score_alike(sequence, query, k):
+    model = Model()
+    for kind, value in sequence:
+        model.apply(kind, value)
+    index = model.index
+    found = index.gather([*query, "unheard"])
+    alone = [index.postings(term) for term in [*query, "unheard"]]
+    assert [part.tolist() for part in found.by_term()] == [slots.tolist() for slots, _ in alone]
+    assert found.tf.tolist() == [one for _, tf in alone for one in tf.tolist()]
+    keys, sizes = index.occurrences(found)
+    apart = [index.occurrences(index.gather([term])) for term in [*query, "unheard"]]
+    assert keys.tolist() == [one for part, _ in apart for one in part.tolist()]
+    assert sizes == [one for _, part in apart for one in part]
+    scores = index.scores(query)
+    slots, values = index.scored(index.gather(query))
+    assert dict(zip(slots.tolist(), values.tolist(), strict=True)) == {
+        slot: score for slot, score in enumerate(scores.tolist()) if score > 0
+    }
+    best, values = index.best(index.gather(query), k)
+    assert best.tolist() == sorted(top(scores, k).tolist())
+    assert values.tolist() == scores[best].tolist()
 
 
 @given(st.lists(texts, min_size=1, max_size=12).filter(any), texts.filter(bool))
@@ -169,12 +195,13 @@ def test_a_text_of_more_than_65535_terms_is_indexed_up_to_there():
 
 @given(changes, st.lists(st.sampled_from(WORDS), min_size=1, max_size=3))
 def test_postings_are_joined_alike_in_one_piece_and_in_many(sequence, query):
-    def postings() -> list[list[list[int]]]:
+    def postings() -> list[object]:
         model = Model()
         for kind, value in [*sequence, ("merge", True)]:
             model.apply(kind, value)
         index = model.index
-        return [[part.tolist() for term in query for part in (*index.postings(term), *index.occurrences(term))]]
+        keys, sizes = index.occurrences(index.gather(query))
+        return [keys.tolist(), sizes, [part.tolist() for term in query for part in index.postings(term)]]
 
     whole = postings()
     with pytest.MonkeyPatch.context() as patch:
@@ -194,7 +221,8 @@ def test_texts_are_found_alike_looked_up_one_by_one_and_put_into_the_base_when_a
                 if before:
                     out.append(model.index.scores(query).tolist())
             index = model.index
-            out += [part.tolist() for term in query for part in (*index.occurrences(term), *index.postings(term))]
+            keys, sizes = index.occurrences(index.gather(query))
+            out += [keys.tolist(), sizes, *(part.tolist() for term in query for part in index.postings(term))]
             return [*out, index.scores(query).tolist(), index.postings_with("w")[0].tolist(), index.slots, index.count]
 
     assert asked(0) == asked(1_000) == asked(5)

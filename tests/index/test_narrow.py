@@ -26,6 +26,20 @@ def test_every_slice_and_every_choice_of_places_reads_as_it_was_written(values, 
         assert one.largest() == max(values, default=-1)
 
 
+spans = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)).map(sorted).map(tuple), max_size=6)
+
+
+@given(st.lists(numbers, min_size=60, max_size=60), st.sampled_from([0, 1, 255, 65_535, 131_071, 2**31 - 1]), spans)
+def test_several_stretches_read_together_are_each_read_alone(values, most, spans):
+    plain = np.minimum(np.array(values, np.int32), most)
+    for narrow in (Narrow.of(plain, np.int32), Narrow.of(np.tile(plain, 9), np.int32)):
+        together = narrow.parts(spans)
+        assert together.dtype == np.int32
+        assert together.tolist() == [one for begin, end in spans for one in plain[begin:end].tolist()]
+        together[:] = 7  # what was read is nobody else's
+        assert narrow.parts(spans).tolist() == [one for begin, end in spans for one in plain[begin:end].tolist()]
+
+
 @given(st.lists(st.integers(0, 131_071), unique=True, min_size=1, max_size=60), st.integers(0, 60), st.integers(0, 60))
 def test_a_stretch_with_a_bit_of_its_own_for_each_reads_the_same(values, begin, end):
     begin, end = sorted((min(begin, len(values)), min(end, len(values))))

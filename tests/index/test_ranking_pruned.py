@@ -99,9 +99,9 @@ def test_most_units_are_left_out_when_the_question_is_specific(corpus_index, mon
     scored: list[int] = []
     real = ranking._words
 
-    def counted(question, chosen, places):
+    def counted(question, chosen, places, whole):
         scored.append(len(places))
-        return real(question, chosen, places)
+        return real(question, chosen, places, whole)
 
     monkeypatch.setattr(ranking, "_words", counted)
     opened = corpus_index._opened()
@@ -138,16 +138,19 @@ def test_the_postings_of_a_word_are_read_once_for_a_question(corpus_index, monke
     today, query = date(2026, 3, 18), "garden alarm garden market"
     terms = opened.tokenizer.query(query, today)
     context = opened.retriever._context(terms, Request(query), today)
-    read: Counter[tuple[int, int]] = Counter()
-    real = KeywordIndex._of
+    read: Counter[tuple[int, str]] = Counter()
+    calls: list[int] = []
+    real = KeywordIndex.gather
 
-    def counted(self, number):
-        read[id(self), number] += 1
-        return real(self, number)
+    def counted(self, words):
+        calls.append(1)
+        read.update((id(self), word) for word in words)
+        return real(self, words)
 
-    monkeypatch.setattr(KeywordIndex, "_of", counted)
+    monkeypatch.setattr(KeywordIndex, "gather", counted)
     assert len(rank(opened.store.corpus, terms, context, Weights(), 5).slots) >= 5
-    assert max(read.values()) == 1
+    assert len(calls) == 3  # of passages, names and links
+    assert set(read.values()) == {1}
 
 
 def test_the_days_of_a_vault_are_gathered_once_for_many_questions_about_dates(corpus_index, monkeypatch):
