@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -49,20 +49,54 @@ def helpers_for(wanted: int | None, size: int) -> int:
 
 
 class ReadAhead:
-    """Reads files in the order they will be asked for. :meth:`close` it when all have been."""
+    """Reads files in the order they are expected in. :meth:`close` it when all have been asked for.
 
-    def __init__(self, root: Path, files: Sequence[tuple[str, int]], settings: dict[str, Any], helpers: int) -> None:
-        """``files`` are paths and sizes."""
-        self._order = _batches(files)
-        self._begins = {batch[0]: number for number, batch in enumerate(self._order)}
-        self._hello = {"root": str(root), **settings}
+    Helpers begin when there is enough for them to do, while further files are still being looked for.
+    """
+
+    def __init__(self, root: Path, settings: dict[str, Any], wanted: int | None) -> None:
+        """``wanted`` helpers, None for one a core."""
+        self._hello, self._wanted_helpers = {"root": str(root), **settings}, wanted
+        self._size = self._room = 0  # bytes of all files, and for how many more there is room in the last batch
+        self._order: list[list[str]] = []
+        self._whole = 0  # batches to which nothing is added any more
+        self._begins: dict[str, int] = {}
         self._ready: dict[int, Intake | None] = {}
-        self._next = self._wanted = 0
-        self._ahead = AHEAD * helpers
+        self._next = self._wanted = self._ahead = self._running = 0
         self._changed = threading.Condition()
-        self._closed = False
-        self._running = helpers
+        self._complete = self._closed = False
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._threads: list[threading.Thread] = []
+
+    def expect(self, path: str, size: int) -> None:
+        """Say that a file of so many bytes will be asked for, after those before."""
+        if not self._order or len(self._order[-1]) == BATCH or size > self._room:
+            self._open_batch(path)
+        self._order[-1].append(path)
+        self._room -= size
+        self._size += size
+
+    def _open_batch(self, path: str) -> None:
+        with self._changed:
+            self._whole = len(self._order)
+            self._begins[path] = self._whole
+            self._order.append([])
+            self._room = BATCH_BYTES
+            self._changed.notify_all()
+        if not self._threads:
+            self._begin()
+
+    def expect_no_more(self) -> None:
+        """Say that these were all."""
+        with self._changed:
+            self._whole, self._complete = len(self._order), True
+            self._changed.notify_all()
+        if not self._threads:
+            self._begin()
+
+    def _begin(self) -> None:
+        helpers = helpers_for(self._wanted_helpers, self._size)
+        self._ahead, self._running = AHEAD * helpers, helpers
         self._threads = [threading.Thread(target=self._tend, name="reme-read", daemon=True) for _ in range(helpers)]
         for thread in self._threads:
             thread.start()
@@ -140,9 +174,13 @@ class ReadAhead:
     def _next_batch(self) -> int | None:
         with self._changed:
             self._changed.wait_for(
-                lambda: self._closed or self._next >= len(self._order) or self._next < self._wanted + self._ahead
+                lambda: (
+                    self._closed
+                    or (self._next < self._whole and self._next < self._wanted + self._ahead)
+                    or (self._complete and self._next >= self._whole)
+                )
             )
-            if self._closed or self._next >= len(self._order):
+            if self._closed or self._next >= self._whole:
                 return None
             self._next += 1
             return self._next - 1
@@ -152,19 +190,6 @@ class ReadAhead:
             if number >= self._wanted:
                 self._ready[number] = found
             self._changed.notify_all()
-
-
-def _batches(files: Sequence[tuple[str, int]]) -> list[list[str]]:
-    """Files in order, divided so that no batch takes long."""
-    out: list[list[str]] = []
-    room = 0
-    for path, size in files:
-        if not out or len(out[-1]) == BATCH or size > room:
-            out.append([])
-            room = BATCH_BYTES
-        out[-1].append(path)
-        room -= size
-    return out
 
 
 def _close(pipe: IO[bytes]) -> None:

@@ -18,7 +18,7 @@ from .batch import Batch, collect
 from .entries import FileEntry
 from .files import KnownFile
 from .moved import Contents, reads_alike
-from .read_ahead import Intake, ReadAhead, helpers_for
+from .read_ahead import Intake, ReadAhead
 from .reader_process import Identity, identity
 from .reading import MAX_FILE_BYTES, read_entries, read_more
 from .store import RESOURCES, Counts, Gathered, Progress, Store, is_indexed
@@ -42,7 +42,7 @@ class Sync:
         self.restamped = 0  # how many known files only have new times since the index was stored
         self._looked = 0  # when the last look at all files began, in nanoseconds
         self._contents: Contents | None = None  # made when the first unknown file is met
-        self._met: set[str] | None = None  # while helpers read: what has been looked at since they began
+        self._met: set[str] | None = None  # while a scan is under way: what has been looked at since it began
         self._gathered: Gathered | None = None  # while a scan is under way
         self._free = threading.Condition()
         self._busy: set[str] = set()  # files that are being read: whoever comes second finds them known
@@ -54,25 +54,28 @@ class Sync:
         counts = Counts()
         seen: set[str] = set()
         files = []  # those that need more than a look: nothing is kept of the others, which are nearly always all
-        for path, status in self._listed():
-            if stop():
-                return self._report(counts, started)
-            seen.add(path)
-            known = None if every else self.store.corpus.files.get(path)
-            if known is not None and stamps.looks_same(known, status):
-                counts.unchanged += 1
-            else:
+        with self._reading_ahead() as ahead, self._gathering(counts):
+            for path, status in self._listed():
+                if stop():
+                    return self._report(counts, started)
+                seen.add(path)
+                known = self.store.corpus.files.get(path)
+                if known is not None and not every and stamps.looks_same(known, status):
+                    counts.unchanged += 1
+                    continue
                 files.append((path, status))
-        self.progress = Progress(counts.unchanged, len(seen))
-        bulk = len(seen) > len(self.store.corpus.files) + 500
-        tidied, put = -1, frozenset[str]()
-        with self.store.lock:
-            some_gone = any(path not in seen for path in self.store.corpus.files)
-        with self._reading_ahead(files) as ahead, self._gathering(counts):
+                if known is None and status.st_size <= MAX_FILE_BYTES:
+                    ahead.expect(path, status.st_size)
+            ahead.expect_no_more()
+            self.progress = Progress(counts.unchanged, len(seen))
+            bulk = len(seen) > len(self.store.corpus.files) + 500
+            tidied, put = -1, frozenset[str]()
+            with self.store.lock:
+                some_gone = any(path not in seen for path in self.store.corpus.files)
             for path, status in files:
                 if stop():
                     return self._report(counts, started)
-                if ahead is not None and (intake := ahead.take(path, stop)) is not None:
+                if (intake := ahead.take(path, stop)) is not None:
                     put = self._put_read(intake, counts, some_gone)
                 if path not in put:
                     self._check(path, status, counts, every)
@@ -150,19 +153,12 @@ class Sync:
             self._check_all([real], counts)
 
     @contextmanager
-    def _reading_ahead(self, files: list[tuple[str, os.stat_result]]) -> Iterator[ReadAhead | None]:
-        """Have other processes read the new ones among many files meanwhile; None when that does not pay."""
-        config, known = self._config, self.store.corpus.files
-        new = [
-            (path, status.st_size) for path, status in files if path not in known and status.st_size <= MAX_FILE_BYTES
-        ]
-        helpers = helpers_for(config.index_processes, sum(size for _, size in new))
-        if not helpers:
-            yield None
-            return
+    def _reading_ahead(self) -> Iterator[ReadAhead]:
+        """Have other processes read the new ones among many files meanwhile."""
+        config = self._config
         settings = {"chunk_chars": config.chunk_chars, "embed_toc": config.embed_toc, "chinese": config.chinese}
         self._met = set()
-        ahead = ReadAhead(self._vault.root, new, settings, helpers)
+        ahead = ReadAhead(self._vault.root, settings, config.index_processes)
         try:
             yield ahead
         finally:

@@ -157,27 +157,55 @@ def test_what_another_thread_has_looked_at_meanwhile_is_not_put_as_a_helper_read
     assert differences(opened.store.corpus, built(vault, 0)[1].store.corpus) == []
 
 
+SETTINGS = {"chunk_chars": 1200, "embed_toc": True, "chinese": "bigram"}
+
+
 def test_files_are_given_back_in_the_order_and_the_batches_they_were_asked_for_in(vault, monkeypatch):
     monkeypatch.setattr(read_ahead, "BATCH", 4)
-    files = [(f"note-{number}.md", (vault / f"note-{number}.md").stat().st_size) for number in range(10)]
-    settings = {"chunk_chars": 1200, "embed_toc": True, "chinese": "bigram"}
-    ahead = read_ahead.ReadAhead(vault, files, settings, 2)
+    paths = [f"note-{number}.md" for number in range(10)]
+    ahead = read_ahead.ReadAhead(vault, SETTINGS, 2)
     try:
-        batches = [ahead.take(path) for path, _ in files]
+        for path in paths:
+            ahead.expect(path, (vault / path).stat().st_size)
+        ahead.expect_no_more()
+        batches = [ahead.take(path) for path in paths]
         assert ahead.take("not-asked-for.md") is None
     finally:
         ahead.close()
     assert [[entry.path for entry in intake.batch.entries] if intake is not None else None for intake in batches] == [
-        [path for path, _ in files[number : number + 4]] if number % 4 == 0 else None for number in range(10)
+        paths[number : number + 4] if number % 4 == 0 else None for number in range(10)
     ]
+    assert len(ahead._processes) == 2
     assert all(process.returncode is not None for process in ahead._processes)
 
 
-def test_a_large_file_is_a_batch_of_its_own(monkeypatch):
+def test_helpers_read_while_files_are_still_looked_for(vault, monkeypatch):
+    monkeypatch.setattr(read_ahead, "BATCH", 4)
+    monkeypatch.setattr(read_ahead, "LEAST_BYTES", 100)
+    ahead = read_ahead.ReadAhead(vault, SETTINGS, 1)
+    try:
+        for number in range(4):
+            ahead.expect(f"note-{number}.md", 20)
+        assert not ahead._processes, "there is too little to do as yet"
+        for number in range(4, 10):
+            ahead.expect(f"note-{number}.md", 20)
+        taken = [ahead.take("note-0.md"), ahead.take("note-4.md")]
+        assert [len(intake.batch) for intake in taken if intake is not None] == [4, 4]
+        assert 2 not in ahead._ready, "more may belong into the batch that is open"
+        ahead.expect_no_more()
+        last = ahead.take("note-8.md")
+        assert last is not None
+        assert len(last.batch) == 2
+    finally:
+        ahead.close()
+
+
+def test_a_large_file_is_a_batch_of_its_own(vault, monkeypatch):
     monkeypatch.setattr(read_ahead, "BATCH_BYTES", 100)
-    sizes = [50, 50, 1, 500, 0, 99, 2]
-    batches = read_ahead._batches([(str(number), size) for number, size in enumerate(sizes)])
-    assert batches == [["0", "1"], ["2"], ["3"], ["4", "5"], ["6"]]
+    ahead = read_ahead.ReadAhead(vault, SETTINGS, 0)
+    for number, size in enumerate([50, 50, 1, 500, 0, 99, 2]):
+        ahead.expect(str(number), size)
+    assert ahead._order == [["0", "1"], ["2"], ["3"], ["4", "5"], ["6"]]
 
 
 def test_a_small_vault_and_a_user_who_wants_none_have_no_helpers(monkeypatch):
