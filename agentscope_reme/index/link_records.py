@@ -18,7 +18,8 @@ def packed_links(links: Iterable[FileLink]) -> bytes:
 def packed_records(records: Iterable[Sequence[Any]]) -> bytes:
     """The inverse of :func:`records_in`."""
     links = [tuple(record) for record in records]
-    return marshal.dumps(links) if links else NO_LINKS
+    # A copy: what marshal gives has the room that it was written in.
+    return bytes(memoryview(marshal.dumps(links))) if links else NO_LINKS
 
 
 def records_in(packed: bytes) -> list[Record]:

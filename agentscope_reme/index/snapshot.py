@@ -33,6 +33,7 @@ FORMAT = "agentscope-reme index"
 VERSION = 7
 _LEVEL = 3
 _PIECE = 262_144  # bytes
+_PIECE_OF_LINES = 16_384  # lines that are not looked at yet lie among what stays
 # What numpy writes before an array of one dimension. Reading it as Python, as numpy does, takes .1 ms.
 _HEADER = expression(r"\{'descr': '([<>|][a-z]\d)', 'fortran_order': False, 'shape': \((\d+),\), \} *\n")
 
@@ -178,16 +179,18 @@ def _unpack_lines(data: bytes) -> Iterator[str]:
     import zstandard
 
     running = hashlib.sha256()
-    before, rest = None, b""
+    before: bytes | None = None
+    parts: list[bytes] = []  # of the line that has not ended yet
     with zstandard.ZstdDecompressor().stream_reader(data) as stream:
-        while piece := stream.read(_PIECE):
-            *lines, rest = (rest + piece).split(b"\n")
+        while piece := stream.read(_PIECE_OF_LINES):
+            first, *lines = piece.split(b"\n")
+            parts.append(first)
             for line in lines:
                 if before is not None:
                     running.update(before + b"\n")
                     yield before.decode("utf-8", "surrogatepass")
-                before = line
-    if before is None or rest or json.loads(before)["sha256"] != running.hexdigest():
+                before, parts = b"".join(parts), [line]
+    if before is None or any(parts) or json.loads(before)["sha256"] != running.hexdigest():
         raise ValueError("the checksum does not fit")
 
 
@@ -212,18 +215,20 @@ def _digest(file: IO[bytes]) -> str:
 
 
 def _unpack_arrays(file: IO[bytes], names: list[str]) -> dict[str, Any]:
-    """Arrays by name, each decompressed to where it stays. Those of bytes are made of a ``bytes`` object."""
+    """Arrays by name, each decompressed to where it stays. Those of terms are made of a ``bytes`` object."""
     import zstandard
 
     with zstandard.ZstdDecompressor().stream_reader(file, closefd=False) as stream:
-        arrays = {name: _read_array(stream) for name in names}
+        arrays = {name: _read_array(stream, name.endswith(".terms")) for name in names}
         if stream.read(1):
             raise ValueError("there are more arrays than names")
     return arrays
 
 
-def _read_array(stream: Any) -> Any:
+def _read_array(stream: Any, as_bytes: bool) -> Any:
     import numpy as np
+
+    from .own_memory import room_for
 
     if np.lib.format.read_magic(stream) != (1, 0):
         raise ValueError("an array of another format")
@@ -232,12 +237,12 @@ def _read_array(stream: Any) -> Any:
     if plain is None:
         raise ValueError("an array of another kind than are stored")
     kind, size = np.dtype(plain[1]), int(plain[2])
-    if kind == np.uint8:
+    if as_bytes:
         data = stream.read(size) if size else b""
         if len(data) != size:
             raise EOFError("an array has ended")
         return np.frombuffer(data, np.uint8)
-    array = np.empty(size, kind)
+    array = room_for(size, kind)
     left = array.view(np.uint8).data
     while len(left):
         count = stream.readinto(left)

@@ -67,8 +67,8 @@ class FoldedPieces:
 
         self._size = 0
         # Eight settled pieces each, and those that are not, by number: replaced together.
-        self._state: tuple[list[bytes], dict[int, bytes]] = ([], {})
-        self._last: tuple[bytes, list[bytes]] = (b"", [])  # what was read last, folded and unfolded
+        self._state: tuple[Pieces, dict[int, bytes]] = (Pieces(), {})
+        self._last: tuple[object, int, list[bytes]] = (None, -1, [])  # what was read last: in which state, where
         self._fold, self._unfold = ZstdCompressor().compress, ZstdDecompressor().decompress
         self._alone = threading.Lock()  # neither of them serves two threads at once
         for piece in pieces:
@@ -79,10 +79,16 @@ class FoldedPieces:
         return self._size
 
     def __getitem__(self, number: int) -> bytes:
-        folded, new = self._state
+        state = self._state
+        folded, new = state
         if new and (piece := new.get(number)) is not None:
             return piece
-        return self._unfolded(folded[number // _TOGETHER])[number % _TOGETHER]
+        at, last = number // _TOGETHER, self._last
+        if last[0] is not state or last[1] != at:
+            with self._alone:
+                data = self._unfold(folded[at])
+            self._last = last = (state, at, marshal.loads(data))
+        return last[2][number % _TOGETHER]
 
     def __setitem__(self, number: int, piece: bytes) -> None:
         self._state[1][number] = piece
@@ -97,21 +103,17 @@ class FoldedPieces:
         self._size += 1
         self[self._size - 1] = piece
 
-    def _unfolded(self, folded: bytes) -> list[bytes]:
-        last = self._last
-        if last[0] is not folded:
-            with self._alone:
-                data = self._unfold(folded)
-            self._last = last = (folded, marshal.loads(data))
-        return last[1]
-
     def settle(self) -> None:
         """Compress new and changed ones; done by itself from time to time."""
         folded, new = self._state
-        folded = folded.copy()
         for at in sorted({number // _TOGETHER for number in new}):
             first = at * _TOGETHER
             data = marshal.dumps([self[number] for number in range(first, min(first + _TOGETHER, self._size))])
             with self._alone:
-                folded[at : at + 1] = [self._fold(data)]
+                data = self._fold(data)
+            if at < len(folded):
+                folded[at] = data
+            else:
+                folded.append(data)
+        folded.settle()
         self._state = folded, {}
