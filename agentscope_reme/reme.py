@@ -16,11 +16,8 @@ from .facade import WorkingMemoryAPI
 from .forgetting import Forgetting
 from .knowledge import Knowledge
 from .loading import loaded
-from .memory.compaction import Compaction
-from .memory.compactor import Compactor
 from .memory.kept_results import let_expire
 from .memory.tokens import START_WAITS, TokenBudget
-from .memory.tool_result import ToolResultCompactor
 from .models import CompactionEvent, NodeHit, SearchResult, Traversal
 from .vault.layout import METADATA
 
@@ -31,26 +28,24 @@ if TYPE_CHECKING:
 
     from .index import Index
     from .index.watch import Watcher
+    from .memory.compaction import Compaction
+    from .memory.tool_result import ToolResultCompactor
     from .vault import Vault
 
 logger = logging.getLogger(__name__)
 
 # What an open vault and its index were made with.
 _FIXED: tuple[str, ...] = (
-    "vault_dir",
-    "timezone",
-    "link_resolution",
-    "chunk_chars",
-    "ranking",
-    "embed_toc",
-    "chinese",
-    "ignore",
-    "watch",
-    "watch_quiet",
-    "poll_seconds",
-    "reconcile_seconds",
-)
+    "vault_dir", "timezone", "link_resolution", "chunk_chars", "ranking", "embed_toc", "chinese", "ignore", "watch",
+    "watch_quiet", "poll_seconds", "reconcile_seconds",
+)  # fmt: skip
 _FIXED += ("fusion", "vector_weight", *(name for name in ReMeConfig.model_fields if name.startswith("embedding_")))
+
+# What the first uses import.
+_USED = (
+    *("vault.notes", "vault.dialog", "index.watch", "index.search", "index.opened", "index.retrieval"),
+    *("memory.compaction", "memory.tool_result"),
+)
 
 # Names of the systems this one is compatible with -> ours.
 _ALIASES = {
@@ -161,7 +156,7 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
     async def start(self) -> "ReMe":
         """Do early what the first use does: load the vocabulary, bring the index up to date. Safe to call again."""
         self._open()
-        await loaded("vault.notes", "index.watch", "index.search", "index.opened", "index.retrieval")
+        await loaded(*_USED)
         await self.budget.ready(START_WAITS)
         await asyncio.to_thread(self.watcher.start)  # before the scan, so that no change falls between the two
         self.index.follow(self.watcher)
@@ -253,9 +248,11 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
         return self._watcher
 
     @property
-    def tool_results(self) -> ToolResultCompactor:
+    def tool_results(self) -> "ToolResultCompactor":
         """Bounds tool results, as middleware and by age."""
         if self._tool_results is None:
+            from .memory.tool_result import ToolResultCompactor
+
             config = self.config
             self._tool_results = ToolResultCompactor(
                 self.vault,
@@ -268,9 +265,12 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
         return self._tool_results
 
     @property
-    def compaction(self) -> Compaction:
+    def compaction(self) -> "Compaction":
         """Keeps working memories within their windows."""
         if self._compaction is None:
+            from .memory.compaction import Compaction
+            from .memory.compactor import Compactor
+
             compactor = Compactor(
                 self.chat_model,
                 self.formatter,

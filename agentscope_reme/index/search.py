@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StateError
+from ..loading import loaded
 from ..models import IndexReport, NodeHit, SearchResult
 from .arguments import check_number, check_search, check_text
 from .freshness import Freshness, result_of
@@ -71,13 +72,14 @@ class Index(LinkQuestions, VectorQuestions):
         ``tags``, ``kind``, ``since``, ``until``, or any key of the front matter; it is applied before the best are
         chosen. Raises ConfigError for a filter or another argument that cannot be read, StateError after ``close()``.
         """
-        from .retrieval import Request
-
         self._must_be_open()
         check_search(query, limit, min_score, filter, token_budget)
         if not query.strip():
             return SearchResult("none", note="the query is empty; ask with words", query=query)
         behind = await self._freshness.wait_until_current(self.config.search_wait)
+        await loaded("index.retrieval")
+        from .retrieval import Request
+
         asked = await self._asked(query)
         request = Request(query, limit, min_score, filter, token_budget, asked)
         result = await asyncio.to_thread(self._find, request, behind)

@@ -69,6 +69,11 @@ def jobs() -> Mapping[str, Job]:
     return MappingProxyType({job.name: job for job in _all_jobs()})
 
 
+def job_named(name: str) -> Job | None:
+    """One operation, without describing those that stand behind it in the list; None when there is none."""
+    return next((job for job in _all_jobs() if job.name == name), None)
+
+
 def _all_jobs() -> Iterator[Job]:
     from . import changes, conversations, daily, dream, front_matter, ingestion, notes, resources, search, system
 

@@ -10,30 +10,32 @@ import threading
 from functools import lru_cache
 from typing import Any, Protocol
 
+from ..expression import expression
+
 logger = logging.getLogger(__name__)
 
 # Tokens per unit of each character class, fitted to the Qwen vocabulary on English and Chinese dialogue, notes in both,
 # code, logs and JSON; bench/tokens.py prints how far the estimate is off on each.
-_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_WORD = re.compile(r"[A-Za-z]+")
-_DIGIT = re.compile(r"[0-9]")
-_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
-_KANA = re.compile(r"[\u3040-\u30ff]")
-_HANGUL = re.compile(r"[\uac00-\ud7af]")
-_WIDE_SIGN = re.compile(r"[\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uffef]")
-_ALPHABET = re.compile(r"[\u00c0-\u024f\u0370-\u052f]")  # Latin with accents, Greek, Cyrillic
-_ASTRAL = re.compile(r"[\U00010000-\U0010ffff]")
-_SPACE = re.compile(r"\s+")
-_SIGNS = re.compile(r"[!-/:-@\[-`{-~]+")
-_SIGN_OF_WORD = re.compile(r"(?<![!-/:-@\[-`{-~ ])[!-/:-@\[-`{-~](?=[A-Za-z])")
-_BREAK_AFTER_SIGN = re.compile(r"[!-/:-@\[-`{-~]\n")
-_INDENT = re.compile(r"(?:^|(?<=\n))[ \t]+|[ \t]{2,}")
-_BLANK_BEFORE_DIGIT = re.compile(r"[ \t](?=[0-9])")
-_BLANK_BEFORE_HAN = re.compile(r" (?=[\u3400-\u9fff])")
+_PIECE = expression(r"[A-Z]?[a-z]+|[A-Z]+")
+_WORD = expression(r"[A-Za-z]+")
+_DIGIT = expression(r"[0-9]")
+_HAN = expression(r"[\u3400-\u9fff\uf900-\ufaff]+")
+_KANA = expression(r"[\u3040-\u30ff]")
+_HANGUL = expression(r"[\uac00-\ud7af]")
+_WIDE_SIGN = expression(r"[\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uffef]")
+_ALPHABET = expression(r"[\u00c0-\u024f\u0370-\u052f]")  # Latin with accents, Greek, Cyrillic
+_ASTRAL = expression(r"[\U00010000-\U0010ffff]")
+_SPACE = expression(r"\s+")
+_SIGNS = expression(r"[!-/:-@\[-`{-~]+")
+_SIGN_OF_WORD = expression(r"(?<![!-/:-@\[-`{-~ ])[!-/:-@\[-`{-~](?=[A-Za-z])")
+_BREAK_AFTER_SIGN = expression(r"[!-/:-@\[-`{-~]\n")
+_INDENT = expression(r"(?:^|(?<=\n))[ \t]+|[ \t]{2,}")
+_BLANK_BEFORE_DIGIT = expression(r"[ \t](?=[0-9])")
+_BLANK_BEFORE_HAN = expression(r" (?=[\u3400-\u9fff])")
 # Base64, hashes, keys: runs that change between cases and digits every few characters.
-_UNBROKEN = re.compile(r"[A-Za-z0-9+/=_-]{32,}")
+_UNBROKEN = expression(r"[A-Za-z0-9+/=_-]{32,}")
 # The most frequent characters of modern Chinese: they stand in words that are one token.
-_COMMON = re.compile(
+_COMMON = expression(
     "[的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家"
     "种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心她本前开但因只从想实日军者意无力它与长把机"
     "十民第公此已工使情明性知全三又关点正业外将两高间由问很最重并物手应战向头文体政美相见被利什二等产或新己制身果加"

@@ -14,8 +14,6 @@ from weakref import WeakValueDictionary
 from ..errors import FrontMatterError, NoteNotFound
 from ..models import FileFrontMatter, NoteChange, NotePage
 from .authorship import guard_front_matter, refuse_hidden, refuse_protected
-from .changelog import HistoryEntry
-from .dialog import Journal, StoredResult, store_result
 from .edits import append_text, may_replace, must_be_exact, replace_once
 from .encoding import Kind, clean_text, decode_exact, encode_exact, kind_of
 from .expiry import not_there
@@ -28,7 +26,9 @@ from .paths import parse_path
 from .pointers import is_stored_text
 
 if TYPE_CHECKING:
+    from .changelog import HistoryEntry
     from .daily import DailyCard
+    from .dialog import Journal, StoredResult
 
 
 class Vault(Files):
@@ -306,11 +306,11 @@ class Vault(Files):
 
     # --- history --------------------------------------------------------------------------------------------------
 
-    async def history(self, path: str = "", limit: int = 50) -> tuple[HistoryEntry, ...]:
+    async def history(self, path: str = "", limit: int = 50) -> "tuple[HistoryEntry, ...]":
         """What was changed, newest first: everywhere, or of one note or folder."""
         return await asyncio.to_thread(self.history_sync, path, limit)
 
-    def history_sync(self, path: str = "", limit: int = 50) -> tuple[HistoryEntry, ...]:
+    def history_sync(self, path: str = "", limit: int = 50) -> "tuple[HistoryEntry, ...]":
         return self.log.of_path("/".join(parse_path(path, folder=True)))[: max(0, limit)]
 
     async def undo(self, history_id: str | None = None, *, actor: str = "user", reason: str = "") -> NoteChange:
@@ -377,8 +377,10 @@ class Vault(Files):
 
     # --- what is not a note ----------------------------------------------------------------------------------------
 
-    def journal(self, session_id: str) -> Journal:
+    def journal(self, session_id: str) -> "Journal":
         """The journal of a conversation; the same object for the same id while anyone holds it."""
+        from .dialog import Journal
+
         with self._journals_lock:
             journal = self._journals.get(session_id)
             if journal is None:
@@ -386,9 +388,11 @@ class Vault(Files):
                 self._journals[session_id] = journal
             return journal
 
-    async def store_result(self, data: str | bytes, suffix: str = ".txt") -> StoredResult:
+    async def store_result(self, data: str | bytes, suffix: str = ".txt") -> "StoredResult":
         """Keep a tool result or a medium under its content hash; the same data is kept once."""
         return await finish(self.store_result_sync, data, suffix)
 
-    def store_result_sync(self, data: str | bytes, suffix: str = ".txt") -> StoredResult:
+    def store_result_sync(self, data: str | bytes, suffix: str = ".txt") -> "StoredResult":
+        from .dialog import store_result
+
         return store_result(self.storage, data, suffix)

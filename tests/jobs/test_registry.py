@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import pytest
 
-from agentscope_reme.jobs.registry import LONG_TEXT, Job, job_of, jobs
+from agentscope_reme.jobs.registry import LONG_TEXT, Job, job_named, job_of, jobs
 
 NAMES = [
     "version", "health_check", "status", "help", "search", "node_search", "traverse", "reindex", "doctor", "read",
@@ -112,3 +112,8 @@ async def test_help_lists_all_or_describes_one_and_names_the_others_when_there_i
     assert "status" in one.operations[0][1]
     with pytest.raises(ReMeError, match="search"):
         await jobs()["help"](None, operation="serach")
+
+
+def test_one_operation_is_described_as_it_is_in_the_list() -> None:
+    assert [job_named(name) for name in jobs()] == list(jobs().values())
+    assert job_named("demo") is None

@@ -12,7 +12,7 @@ import pytest
 
 from agentscope_reme import __version__
 from agentscope_reme.jobs.registry import jobs
-from agentscope_reme.service.cli import make_app
+from agentscope_reme.service.cli import asked_for, make_app
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,9 @@ def reme(capsys: pytest.CaptureFixture[str]) -> Run:
     def run(*arguments: str, vault: Path | None = None) -> Done:
         code: object = 0
         try:
-            make_app()([*arguments, *(["--vault", str(vault)] if vault else [])], prog_name="agentscope-reme")
+            make_app(asked_for(list(arguments)))(
+                [*arguments, *(["--vault", str(vault)] if vault else [])], prog_name="agentscope-reme"
+            )
         except SystemExit as done:
             code = done.code or 0
         printed = capsys.readouterr()
@@ -69,7 +71,7 @@ def vault(vault_dir: Path) -> Path:
 
 def test_search_prints_where_and_what_and_never_loads_agentscope(vault: Path) -> None:
     script = (
-        "import sys; from agentscope_reme.service.cli import make_app\n"
+        "import sys; from agentscope_reme.service.cli import asked_for, make_app\n"
         "try: make_app()(['search', 'which movers booked', '--vault', sys.argv[1]])\n"
         "except SystemExit as done: code = done.code\n"
         "loaded = {name.split('.')[0] for name in sys.modules}\n"
@@ -233,3 +235,23 @@ def test_every_operation_has_a_command_with_its_parameters(reme: Run, name: str)
         assert (parameter.name if parameter.positional else "--" + parameter.name.replace("_", "-")) in shown
     assert "--json" in shown
     assert "--vault" in shown
+
+
+@pytest.mark.parametrize("name", list(jobs()))
+def test_a_command_that_is_made_alone_is_the_one_that_is_made_with_the_others(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = []
+    for app in (make_app(asked_for([name, "--help"])), make_app()):
+        with pytest.raises(SystemExit) as done:
+            app([name, "--help"], prog_name="agentscope-reme")
+        texts.append((done.value.code, capsys.readouterr()))
+    assert texts[0] == texts[1]
+    assert f"agentscope-reme {name}" in texts[0][1].out
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["--help"], ["-h"], ["--version"], ["serch", "x"], ["demo"], ["--help", "search"]]
+)
+def test_what_begins_with_no_operation_is_for_the_whole_command_line(arguments: list[str]) -> None:
+    assert asked_for(arguments) is None
