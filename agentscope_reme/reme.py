@@ -4,6 +4,7 @@ import asyncio
 import logging
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakSet
@@ -164,7 +165,8 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
             if (self.vault.root / METADATA).is_dir():  # somebody has written here before
                 await asyncio.to_thread(self._tidy)
             await let_expire(self.vault, self._memories, self.config.retention_days)
-            await self.index.sync()
+            with suppress(StateError):  # a folder that cannot be read: every search says so until it can be
+                await self.index.sync()
         await self._begin_background()
         return self
 

@@ -189,9 +189,12 @@ class Freshness:
             return job
 
     def _scan(self, job: "Future[IndexReport]", previous: "Future[IndexReport] | None") -> None:
+        from .store import must_be_readable
+
         try:
             if previous is not None:
                 previous.exception()  # one at a time
+            must_be_readable(self._root)
             self._scanner = self._opened().sync
             began = time.monotonic()
             report = self._scanner.scan(stop=self._stopped)

@@ -210,7 +210,9 @@ class Index(LinkQuestions, VectorQuestions):
     def _rebuild(self) -> IndexReport:
         from . import snapshot
         from .opened import Opened
+        from .store import must_be_readable
 
+        must_be_readable(self.vault.root)
         old = self._opened()
         with old.saving:
             if old.stored and old.lock.acquire():

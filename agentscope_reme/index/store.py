@@ -1,9 +1,13 @@
 """What is kept current, which files belong into it, and how far a look at them is."""
 
+import errno
+import os
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import StateError
 from ..vault.layout import JOURNALS, RESOURCE, UNINDEXED
 from .corpus import Corpus
 from .entries import FileEntry, UnitEntry
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
 NOTES = (".md", ".markdown")
 RESOURCES = (*NOTES, ".txt", ".log", ".json", ".jsonl", ".csv", ".tsv", ".yaml", ".yml", ".html", ".htm")
 _UNINDEXED = tuple(f"{folder}/" for folder in UNINDEXED)
+_NO_SUCH_FILE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
 # New files that are put into the corpus together, at most.
 TOGETHER = 100
 TOGETHER_BYTES = 400_000
@@ -31,6 +36,34 @@ def is_indexed(path: str) -> bool:
     if suffix == ".jsonl" and path.startswith(JOURNALS):
         return True
     return path.startswith(f"{RESOURCE}/") and suffix in RESOURCES
+
+
+def is_extended(path: str) -> bool:
+    """Whether a file grows by whole lines that are read alone: a note in the journals' folder does not."""
+    return path.endswith(".jsonl") and path.startswith(JOURNALS)
+
+
+def is_gone(path: Path) -> bool:
+    """Whether there is no such file: one that cannot be looked at, as of a disk that is away, may still be there."""
+    try:
+        path.lstat()
+    except OSError as error:
+        return error.errno in _NO_SUCH_FILE
+    except ValueError:
+        return True  # no name that a file can have
+    return False
+
+
+def must_be_readable(root: Path) -> None:
+    """Raises StateError for a vault whose files cannot be listed; one that is not there (yet) has none."""
+    try:
+        os.scandir(root).close()
+    except FileNotFoundError:
+        return
+    except NotADirectoryError as error:
+        raise StateError(f"{root} is a file, not a folder; no vault can be there") from error
+    except OSError as error:
+        raise StateError(f"the folder {root} cannot be read: {error.strerror or error}") from error
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import NoteNotFound, ReMeError
 from ..models import IndexReport
-from ..vault.layout import JOURNALS, is_ignored, iter_files
+from ..vault.layout import is_ignored, iter_files
 from ..vault.storage import read_all
 from . import stamps
 from .batch import Batch, collect
@@ -21,7 +21,7 @@ from .moved import Contents, reads_alike
 from .read_ahead import Intake, ReadAhead
 from .reader_process import Identity, identity
 from .reading import MAX_FILE_BYTES, read_entries, read_more
-from .store import RESOURCES, Counts, Gathered, Progress, Store, is_indexed
+from .store import RESOURCES, Counts, Gathered, Progress, Store, is_extended, is_gone, is_indexed
 
 if TYPE_CHECKING:
     from ..config import ReMeConfig
@@ -255,10 +255,10 @@ class Sync:
             self._drop(path, counts)
             return path
         except (ReMeError, OSError) as error:
-            if os.path.lexists(self._vault.root / path):
-                self._fail(path, f"cannot be read: {error}", counts)
-            else:  # gone, and its name or folder is now one that is refused
+            if is_gone(self._vault.root / path):  # and its name or folder is now one that is refused
                 self._drop(path, counts)
+            else:
+                self._fail(path, f"cannot be read: {error}", counts)
             return path
         try:
             self._take(path, data, status, checked, counts)
@@ -290,7 +290,7 @@ class Sync:
             counts.unchanged += 1
             return
         self.passes += 1
-        if before is not None and path.startswith(JOURNALS) and self._extend(path, data, before, times):
+        if before is not None and is_extended(path) and self._extend(path, data, before, times):
             counts.changed += 1
             return
         entry, units = read_entries(

@@ -57,6 +57,7 @@ class FileEvents:
         """End; safe to call twice."""
         observer, self._observer = self._observer, None
         if observer is not None:
+            logging.getLogger("watchdog.observers.inotify").addFilter(_is_news)  # the same one again is not added
             _quietly(observer.stop)
             _quietly(lambda: observer.join(2.0))
 
@@ -115,6 +116,11 @@ def _file_system(root: str) -> str:
     except (OSError, IndexError, ValueError):
         return ""
     return kind
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """A watch that ends while an event comes in is logged as an error by watchdog; nothing is lost."""
+    return "when the thread is inactive" not in record.msg
 
 
 def _quietly(end: Callable[[], None]) -> None:

@@ -1,15 +1,19 @@
 """The index follows the files, whoever changes them; one bad file stops nothing."""
 
 import asyncio
+import errno
 import json
 import os
 import shutil
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+from agentscope_reme.errors import StateError
 from agentscope_reme.index import freshness
+from agentscope_reme.index.store import is_gone
 
 
 async def found(index, query: str, limit: int = 100) -> list[str]:
@@ -470,3 +474,68 @@ async def test_a_file_named_like_a_device_is_gone_when_it_is_removed(put, open_i
     device.unlink()
     assert (await index.sync()).failed == ()
     assert (await index.search("otters")).status == "none"
+
+
+# --- what cannot be read ------------------------------------------------------------------------------------------
+
+
+async def test_a_note_in_the_journals_folder_that_grows_is_read_as_a_note(put, open_index):
+    put("session/dialog/about.md", "# Ferry\n\nIt leaves at nine.\n")
+    index = open_index()
+    assert await found(index, "ferry") == ["session/dialog/about.md"]
+    put("session/dialog/about.md", "# Ferry\n\nIt leaves at nine.\n\n## Tram\n\nIt leaves at ten.\n")
+    hit = (await index.search("tram ten")).hits[0]
+    assert hit.source == "session/dialog/about.md:3-7"
+    assert await index.verify() == ()
+
+
+async def test_a_vault_that_is_a_file_is_said_to_be_none(tmp_path, open_index):
+    (tmp_path / "notes").write_text("The ferry leaves at nine.\n")
+    index = open_index(tmp_path / "notes")
+    result = await index.search("ferry")
+    assert (result.status, result.hits) == ("stale", ())
+    assert "is a file, not a folder" in result.note
+    assert "is a file, not a folder" in index.status()["error"]
+    for ask in (index.sync, index.reindex, index.verify):
+        with pytest.raises(StateError, match="is a file, not a folder"):
+            await ask()
+
+
+async def test_a_disk_that_is_away_for_a_while_takes_no_note_out_of_the_search_unsaid(
+    put, open_index, vault_dir, monkeypatch
+):
+    put("a.md", "The ferry leaves at nine.\n")
+    index = open_index()
+    assert await found(index, "ferry") == ["a.md"]
+    away, scandir = True, os.scandir
+
+    def refused(path=".", *rest):
+        if away and isinstance(path, os.PathLike | str) and os.fspath(path) == str(vault_dir):
+            raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
+        return scandir(path, *rest)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    result = await index.search("ferry")
+    assert result.status == "stale"
+    assert "Transport endpoint is not connected" in result.note
+    assert [hit.path for hit in result.hits] == ["a.md"]
+    with pytest.raises(StateError, match="cannot be read"):
+        await index.reindex()
+    away = False
+    result = await index.search("ferry")
+    assert (result.status, [hit.path for hit in result.hits]) == ("ok", ["a.md"])
+
+
+def test_a_file_is_gone_only_when_the_system_says_so(tmp_path, monkeypatch):
+    assert is_gone(tmp_path / "a.md")
+    assert is_gone(tmp_path / ("x" * 5_000))
+    (tmp_path / "a.md").write_text("x")
+    assert not is_gone(tmp_path / "a.md")
+    assert is_gone(tmp_path / "a.md" / "b.md")
+    for number, gone in ((errno.EACCES, False), (errno.EIO, False), (errno.ESTALE, False), (errno.ENOENT, True)):
+
+        def refused(self, number=number):
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr(Path, "lstat", refused)
+        assert is_gone(tmp_path / "a.md") is gone
