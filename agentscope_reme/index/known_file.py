@@ -21,6 +21,7 @@ COLUMNS = {
     "label_slot": "i", "start": "i", "first": "i", "units": "i",
 }  # fmt: skip
 NAMED = ("kind", "encoding")
+_TELLING = tuple(key.encode() for key in ("pinned", *TELLING))
 
 
 class Rows:
@@ -208,7 +209,8 @@ class KnownFile:
     @property
     def tells(self) -> bool:
         """Whether it says something of itself or another file that counts in ranking."""
-        likely = self.path == MEMORY_FILE or any(map(self.may_have, ("pinned", *TELLING)))
+        rest = self._rows.rests[self.id]  # once: this is asked of every file of an index that is opened
+        likely = any(key in rest for key in _TELLING) or self.path == MEMORY_FILE
         return likely and tells(self.path, self.front)
 
 

@@ -32,6 +32,7 @@ LOCK = "writer.lock"
 FORMAT = "agentscope-reme index"
 VERSION = 7
 _LEVEL = 3
+_DECODER = json.JSONDecoder()
 _PIECE = 262_144  # bytes
 _PIECE_OF_LINES = 16_384  # lines that are not looked at yet lie among what stays
 # What numpy writes before an array of one dimension. Reading it as Python, as numpy does, takes .1 ms.
@@ -134,7 +135,7 @@ def load(storage: "Storage", fingerprint: str) -> Loaded:
                 if _digest(file) != header["arrays_sha256"]:
                     return Loaded(None, "its arrays do not have the checksum they should have")
                 arrays = _unpack_arrays(file, header["names"])
-            return Loaded(Corpus.load(map(json.loads, lines), header["named"], arrays))
+            return Loaded(Corpus.load(map(_decoded, lines), header["named"], arrays))
         except FileNotFoundError:
             continue  # another process has replaced the index meanwhile
         except Exception as error:  # whatever is on the disk must not keep the vault from being searched
@@ -192,6 +193,12 @@ def _unpack_lines(data: bytes) -> Iterator[str]:
                 before, parts = b"".join(parts), [line]
     if before is None or any(parts) or json.loads(before)["sha256"] != running.hexdigest():
         raise ValueError("the checksum does not fit")
+
+
+def _decoded(line: str) -> dict[str, Any]:
+    """A line of JSON, in half the time of ``json.loads``; what stands behind it the checksum tells."""
+    value: dict[str, Any] = _DECODER.raw_decode(line)[0]
+    return value
 
 
 def _pack_arrays(arrays: dict[str, Any]) -> bytes:
