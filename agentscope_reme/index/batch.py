@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..models import FileLink
 from .bundle import ENTRY, PLAIN, Read, Terms, bundle
 from .entries import UNIT_FIELDS, FileEntry
 from .keyword_columns import Ints
 from .numbered import Glossary, Numbered, in_order_of_use, known
+from .packed_file import Packed
+
+_IN_ORDER = 10  # fields that are sent in the order in which an entry has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class Batch:
 
 
 def collect(read: Sequence[Read]) -> Batch:
-    """Files and their units as a batch; the entries' labels and anchors are moved into it, their sections are set."""
+    """Files and their units as a batch; the entries' labels and anchors are moved into it, and they are packed."""
     terms = (Terms(), Terms(), Terms())
     made = bundle(read, terms)
     units, labels, anchors = (known(ids, lengths, of) for (ids, lengths), of in zip(made.texts, terms, strict=True))
@@ -101,7 +103,7 @@ class Receiver:
 
     def unpacked(self, data: bytes) -> Batch:
         """The next batch. Raises ValueError, TypeError or EOFError for what is none, as of another release."""
-        entries, links, units, columns, speakers, counts, targets, news, texts = marshal.loads(data)
+        entries, packed, units, columns, speakers, counts, targets, news, texts = marshal.loads(data)
         for at, (first, terms) in enumerate(news):
             if first == 0:  # the sender starts over
                 self._glossaries[at] = Glossary()
@@ -111,7 +113,7 @@ class Receiver:
             for glossary, (ids, lengths) in zip(self._glossaries, texts, strict=True)
         )
         batch = Batch(
-            [_entry(fields, found) for fields, found in zip(entries, links, strict=True)],
+            [_entry(*fields) for fields in zip(entries, packed, strict=True)],
             np.frombuffer(units, np.int64),
             terms,
             {name: np.frombuffer(columns[name], UNIT_FIELDS[name]) for name in (*PLAIN, "section", "speaker")},
@@ -126,7 +128,9 @@ class Receiver:
         return batch
 
 
-def _entry(fields: list[Any], links: list[list[Any]]) -> FileEntry:
-    entry = FileEntry(**dict(zip(ENTRY, fields, strict=True)))
-    entry.links = tuple(FileLink(entry.path, *link) for link in links)
+def _entry(fields: tuple[Any, ...], packed: tuple[bytes, ...]) -> FileEntry:
+    entry = FileEntry(*fields[:_IN_ORDER])
+    for name, value in zip(ENTRY[_IN_ORDER:], fields[_IN_ORDER:], strict=True):
+        setattr(entry, name, value)
+    entry.packed = Packed(*packed)
     return entry

@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 
-from ..models import FileLink
-from .entries import UNIT_FIELDS, FileEntry, UnitEntry
+from .entries import UNIT_FIELDS, FileEntry, UnitEntry, tells
+from .packed_file import packed
 
 # Fields of a unit that are numbers already; "section" and "speaker" are made here.
 PLAIN = ("first", "last", "begin", "stop", "check", "day", "flags", "text")
+# Fields of a file that are no part of what is packed of it, or are needed beside.
 ENTRY = (
-    "path", "size", "mtime", "ctime", "checked", "digest", "encoding", "kind", "title", "day", "description", "tags",
-    "aliases", "front", "lines", "fault", "sections",
+    "path", "size", "mtime", "ctime", "checked", "digest", "encoding", "kind", "title", "day", "aliases", "lines",
+    "fault", "tells",
 )  # fmt: skip
-LINK = tuple(name for name in FileLink.__slots__ if name != "source_path")
 LIMIT = 0xFFFF  # terms of one text: positions and frequencies are uint16
 # A reader starts over with numbering beyond this many terms, which take about 110 bytes each.
 MOST_TERMS = 300_000
 
-_numbers_of, _fields_of, _link_of = attrgetter(*PLAIN), attrgetter(*ENTRY), attrgetter(*LINK)
+_numbers_of, _fields_of = attrgetter(*PLAIN), attrgetter(*ENTRY)
 
 Read = tuple[FileEntry, Sequence[UnitEntry]]
 Numbers = tuple["array[int]", "array[int]"]  # of all occurrences in order, and how many each text has
@@ -71,7 +71,7 @@ class Bundle:
 
 
 def bundle(read: Sequence[Read], terms: Sequence[Terms]) -> Bundle:
-    """Files and their units; the entries' labels and anchors are moved into arrays, their sections are set.
+    """Files and their units; the entries' labels and anchors are moved into arrays, and they are packed.
 
     ``terms`` are those of a reader: of units, labels and links.
     """
@@ -88,6 +88,7 @@ def bundle(read: Sequence[Read], terms: Sequence[Terms]) -> Bundle:
         known: dict[tuple[str, ...], int] = {}
         sections += [known.setdefault(unit.headings, len(known)) for unit in found]
         entry.sections = tuple(known)
+        entry.packed, entry.tells = packed(entry), tells(entry.path, entry.front)
     columns["section"] = array(UNIT_FIELDS["section"], sections)
     anchors = [anchor for entry in entries for anchor in entry.anchors]
     made = Bundle(
@@ -121,7 +122,7 @@ class Sender:
         return marshal.dumps(
             (
                 [_fields_of(entry) for entry in made.entries],
-                [[_link_of(link) for link in entry.links] for entry in made.entries],
+                [tuple(entry.packed or ()) for entry in made.entries],
                 made.units.tobytes(),
                 {name: column.tobytes() for name, column in made.columns.items()},
                 made.speakers,

@@ -15,7 +15,7 @@ from .anchors import Anchors
 from .batch import Batch, collect
 from .bundle import PLAIN
 from .columns import grown
-from .entries import REACH, UNIT_FIELDS, FileEntry, UnitEntry, blur, tells
+from .entries import REACH, UNIT_FIELDS, FileEntry, UnitEntry, blur
 from .files import Files, FilesById, KnownFile
 from .keyword import KeywordIndex
 from .keyword_columns import Ints, distinct
@@ -103,7 +103,7 @@ class Corpus:
                 self._note_names(known + _names(entry))
             if entry.fault:
                 self.faulty.add(entry.path)
-            if tells(entry.path, entry.front):
+            if entry.tells:
                 self.telling.add(entry.path)
         first = len(self.by_id)
         labels = self.labels.add_numbered(batch.labels)

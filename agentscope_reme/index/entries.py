@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..models import FileLink
 from ..vault.layout import MEMORY_FILE
 from .link_words import Anchor
+from .packed_file import Packed
 
 if TYPE_CHECKING:
     from .keyword_columns import Ints
@@ -65,7 +66,8 @@ class FileEntry:
 
     ``version`` is the vault's content version, ``digest`` the whole SHA-256; ``mtime``, ``ctime`` and ``checked`` (when
     the bytes were last read) are in nanoseconds. ``lines`` and ``size`` say where a journal's new lines begin.
-    ``fault`` is why a part of the file could not be used. ``front`` holds the front matter for filters.
+    ``fault`` is why a part of the file could not be used. ``front`` holds the front matter for filters. Once it is
+    ``packed``, ``tells`` is set, and nothing looks at what is in there any more.
     """
 
     path: str
@@ -92,6 +94,8 @@ class FileEntry:
     slots: "Sequence[int] | Ints" = ()
     voices: frozenset[int] = frozenset()
     sections: tuple[tuple[str, ...], ...] = ()  # heading paths
+    packed: Packed | None = None
+    tells: bool = False
 
 
 def is_preferred(path: str, front: dict[str, Any]) -> bool:

@@ -14,8 +14,9 @@ import numpy as np
 from ..vault.pieces import FoldedPieces, Pieces
 from .entries import FileEntry
 from .keyword_columns import Ints
-from .known_file import COLUMNS, DIGEST, NAMED, KnownFile, Rows, digest_of, rest_of
-from .link_records import packed_links, packed_records, records_in
+from .known_file import COLUMNS, NAMED, KnownFile, Rows
+from .link_records import packed_records, records_in
+from .packed_file import DIGEST, digest_of, packed, rest_of
 
 __all__ = ["Files", "FilesById", "KnownFile"]
 
@@ -79,9 +80,10 @@ class Files(Mapping[str, KnownFile]):
             else:
                 column.append(0)
         rows.digests += digest_of(entry.digest)
-        rows.cards.append(marshal.dumps((entry.title, entry.description, tuple(entry.tags), tuple(entry.aliases))))
-        rows.rests.append(rest_of(entry.front, entry.sections))
-        rows.links.append(packed_links(entry.links))
+        card, rest, links = entry.packed or packed(entry)
+        rows.cards.append(card)
+        rows.rests.append(rest)
+        rows.links.append(links)
         if entry.fault:
             rows.faults[number] = entry.fault
         self._rows.ids[entry.path] = number

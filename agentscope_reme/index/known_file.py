@@ -1,6 +1,5 @@
 """A file of the index as an object: made when somebody asks, it reads and writes what is kept in columns and bytes."""
 
-import json
 import marshal
 from array import array
 from typing import Any, cast
@@ -13,8 +12,8 @@ from ..vault.pieces import FoldedPieces, Pieces
 from .entries import TELLING, is_preferred, tells
 from .keyword_columns import Ints
 from .link_records import links_in
+from .packed_file import DIGEST, digest_of, rest_of
 
-DIGEST = 32  # bytes of a SHA-256
 # Of each file, by its id. ``kind`` and ``encoding`` are numbers of names; ``first`` is the file's first slot.
 COLUMNS = {
     "size": "q", "mtime": "q", "ctime": "q", "checked": "q", "day": "i", "lines": "q", "kind": "H", "encoding": "H",
@@ -212,19 +211,3 @@ class KnownFile:
         rest = self._rows.rests[self.id]  # once: this is asked of every file of an index that is opened
         likely = any(key in rest for key in _TELLING) or self.path == MEMORY_FILE
         return likely and tells(self.path, self.front)
-
-
-def digest_of(text: str) -> bytes:
-    """A SHA-256 in hexadecimal digits as bytes. Raises ValueError for what is none."""
-    digest = bytes.fromhex(text)
-    if len(digest) != DIGEST:
-        raise ValueError(f"{text!r} is no SHA-256")
-    return digest
-
-
-def rest_of(front: dict[str, Any], sections: tuple[tuple[str, ...], ...]) -> bytes:
-    """Front matter and heading paths as bytes for this process."""
-    try:
-        return marshal.dumps((front, sections))
-    except ValueError:  # a value of a class of its own, which has a JSON form nevertheless
-        return marshal.dumps((json.loads(json.dumps(front)), sections))

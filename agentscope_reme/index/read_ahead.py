@@ -163,8 +163,9 @@ class ReadAhead:
 
     def _start(self) -> "subprocess.Popen[bytes]":
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)}
+        command = [sys.executable, "-P", "-c", _RUN]  # nothing from the current folder is imported
         process = subprocess.Popen(
-            [sys.executable, "-c", _RUN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env=environment, start_new_session=True, pipesize=_PIPE,
         )  # fmt: skip
         with self._changed:

@@ -377,7 +377,7 @@ class Sync:
         for entry in batch.entries:
             if self._contents is not None:
                 self._contents.add(entry.digest, entry.path)
-            links = self.store.corpus.files[entry.path].packed_links  # once for both
+            links = entry.packed.links if entry.packed is not None else entry.links  # the bytes once for both
             self.store.graph.set_file(entry.path, links, (entry.title, *entry.aliases))
             self.store.failed.pop(entry.path, None)
 

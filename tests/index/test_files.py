@@ -37,7 +37,7 @@ def entries(draw) -> FileEntry:
     )  # fmt: skip
 
 
-FIELDS = tuple(name for name in FileEntry.__slots__ if name not in ("labels", "anchors", "slots"))
+FIELDS = tuple(name for name in FileEntry.__slots__ if name not in ("labels", "anchors", "slots", "packed", "tells"))
 
 
 def same(known, entry: FileEntry, fields: tuple[str, ...] = FIELDS) -> bool:

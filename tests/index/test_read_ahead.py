@@ -89,6 +89,19 @@ def test_helpers_that_do_not_start_leave_the_work_to_this_process(vault, monkeyp
     assert (report.added, taken) == (132, [])
 
 
+def test_a_helper_imports_what_this_process_does_whatever_lies_in_the_current_folder(
+    vault, monkeypatch, tmp_path_factory
+):
+    folder = tmp_path_factory.mktemp("elsewhere")
+    for name in ("agentscope_reme", "marshal", "hashlib"):
+        (folder / f"{name}.py").write_text("raise SystemExit\n")
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    taken = taken_by(monkeypatch)
+    report, _ = built(vault, 1)
+    assert len(taken) == report.added == 132
+
+
 def test_a_helper_that_dies_leaves_its_files_to_this_process(vault, monkeypatch):
     monkeypatch.setattr(read_ahead, "_RUN", "import sys; sys.stdin.buffer.read(20)")
     taken = taken_by(monkeypatch)
