@@ -131,9 +131,7 @@ class KeywordIndex:
         """The postings of some terms in living texts; a term that stands twice has them twice."""
         self._settle()
         base, numbers = self._base, list(map(self._terms.get, terms))
-        spans = _spans(base.indptr, numbers, base.terms)
-        slots, tf = base.entries.parts(spans)
-        sizes = [end - begin for begin, end in spans]
+        slots, tf, sizes = base.read(numbers)
         if self._recent:
             more = {at: found for at, one in enumerate(numbers) if (found := self._recent_postings(one)) is not None}
             slots = spliced(slots, sizes, {at: found[0] for at, found in more.items()})
@@ -155,8 +153,9 @@ class KeywordIndex:
         self._settle()
         base, numbers = self._base, self._terms.holding(char)
         settled = numbers[numbers < base.terms]
-        sizes = base.indptr[settled + 1] - base.indptr[settled]
-        at = np.arange(sizes.sum()) + np.repeat(base.indptr[settled] - (np.cumsum(sizes) - sizes), sizes)
+        begins = base.ends.some(settled)
+        sizes = base.ends.some(settled + 1) - begins
+        at = np.arange(sizes.sum()) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
         recent = [self._recent_postings(number) for number in numbers.tolist() if number in self._recent]
         slots, tf = base.entries.picked(at)
         slots = np.concatenate([slots, *(found[0] for found in recent if found)])
@@ -177,7 +176,7 @@ class KeywordIndex:
         if found.all is not None:
             found = found.all
         base = self._base
-        spans = _spans(base.starts, found.numbers, base.terms if self._positions else 0)
+        spans = base.starts.spans(found.numbers)
         places = base.positions.parts(spans)
         sizes = [end - begin for begin, end in spans]
         if self._recent:
@@ -204,7 +203,7 @@ class KeywordIndex:
         engine = self._current_engine()
         engine.alive = self._alive if self.dead else None
         engine.scores["num_docs"] = self.slots
-        self._pad_columns()
+        engine.scores["indptr"] = range(len(self._terms) + 1)
         mask = self.alive.astype(np.float32) if self.dead else None
         return engine.get_scores_from_ids(known, weight_mask=mask)
 
@@ -258,7 +257,7 @@ class KeywordIndex:
         """
         # The columns are unfolded only where something changes.
         changed = bool(self._ids) or self.slots > self._base_slots or self.dead > 0
-        unused = drop_terms and len(self._terms) > np.count_nonzero(np.diff(self._base.indptr))
+        unused = drop_terms and len(self._terms) > np.count_nonzero(self._base.counts())
         base = self._with_recent() if changed or unused else None
         mapping = None
         if base is not None and self.dead:
@@ -310,7 +309,7 @@ class KeywordIndex:
     def dump(self) -> tuple[bytes, dict[str, Any]]:
         """Terms (see :meth:`.Vocabulary.packed`) and arrays by name, for a snapshot. Call :meth:`merge` first."""
         self._must_be_merged()
-        counts, lengths = np.diff(self._base.indptr).astype(np.int32), self.lengths.astype(np.int32)
+        counts, lengths = self._base.counts().astype(np.int32), self.lengths.astype(np.int32)
         columns = {".counts": counts, ".lengths": lengths, ".hashes": self._terms.hashes()}
         return self._terms.packed(), columns | self._base.dump()
 
@@ -339,14 +338,7 @@ class KeywordIndex:
 
     def _use_base(self, base: Postings) -> None:
         self._base = base
-        self._engine.use(base.entries.parts, base.indptr, self.slots)
-
-    def _pad_columns(self) -> None:
-        # Terms born after the merge have no column yet; spare ones repeat the end.
-        indptr = self._engine.scores["indptr"]
-        missing = len(self._terms) + 1 - len(indptr)
-        if missing > 0:
-            self._engine.scores["indptr"] = np.append(indptr, np.full(missing + 1024, indptr[-1]))
+        self._engine.use(base.read)
 
     def _reserve(self, slots: int) -> None:
         if slots > len(self._lengths):
@@ -381,10 +373,3 @@ class KeywordIndex:
         column = self._recent.get(term)  # type: ignore[arg-type]
         # Copied: an array that numpy looks into cannot grow.
         return None if column is None else (np.array(column[0], np.int32), np.array(column[1], np.uint16))
-
-
-def _spans(ends: Ints, numbers: Sequence[int | None], terms: int) -> list[tuple[int, int]]:
-    """From where to where the columns of some terms reach; nowhere for what is none of the first ``terms``."""
-    return [
-        (0, 0) if number is None or number >= terms else tuple(ends[number : number + 2].tolist()) for number in numbers
-    ]

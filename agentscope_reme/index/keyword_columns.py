@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.integer]
-Reading = Callable[[Sequence[tuple[int, int]]], tuple[Ints, Ints]]  # slots and frequencies of some stretches, joined
+# Slots and frequencies of some terms, one after the other, and how many each has.
+Reading = Callable[[Sequence[int]], tuple[Ints, Ints, list[int]]]
 _IDF = bm25s.scoring._select_idf_scorer("lucene")
 BLOCK = 500_000  # entries
 _UNUSED: Ints = np.zeros(0, np.uint16)
@@ -162,9 +163,10 @@ def _blocks(indptr: Ints) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def _between(slots: Ints, tf: Ints, spans: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
-    read = [(slots[begin:end], tf[begin:end]) for begin, end in spans]
-    return np.concatenate([part for part, _ in read]), np.concatenate([part for _, part in read])
+def _columns(slots: Ints, tf: Ints, indptr: Ints, terms: Sequence[int]) -> tuple[Ints, Ints, list[int]]:
+    spans = [slice(*indptr[term : term + 2].tolist()) for term in terms]
+    read = np.concatenate([slots[span] for span in spans]), np.concatenate([tf[span] for span in spans])
+    return *read, [span.stop - span.start for span in spans]
 
 
 def _dropped(indptr: Ints, keep: NDArray[np.bool_]) -> Ints:
@@ -177,8 +179,8 @@ class RawBM25(bm25s.BM25):
 
     ``scores["data"]`` is the frequency, not a score. ``alive`` masks texts that were removed; ``count`` and
     ``total`` are the number of living texts and the sum of their lengths, ``longest`` is no less than any of these;
-    ``recent`` gives postings that are not in the arrays yet, ``read`` those between some pairs of places of arrays that
-    are none of numpy's. An owner keeps these current; after stock ``index()`` they describe that corpus.
+    ``recent`` gives postings that are not in the arrays yet, ``read`` those of some terms where they do not lie in
+    arrays of numpy. An owner keeps these current; after stock ``index()`` they describe that corpus.
     """
 
     def __init__(self, k1: float = 1.2, b: float = 0.75) -> None:
@@ -208,22 +210,23 @@ class RawBM25(bm25s.BM25):
         columns = build_columns(flat, self.lengths, 0, terms, False)
         return {"data": columns.tf, "indices": columns.slots, "indptr": columns.indptr, "num_docs": self.count}
 
-    def use(self, read: Reading, indptr: Ints, slots: int) -> None:
-        """Score texts in ``slots`` by postings that are read in another way, between ``indptr`` of each term."""
+    def use(self, read: Reading) -> None:
+        """Score texts by postings that are read in another way, which knows where those of each term are.
+
+        Set ``scores["num_docs"]`` to the number of slots, ``scores["indptr"]`` to anything of the right length.
+        """
         self.read = read
-        self.scores: dict[str, Any] = {"data": _UNUSED, "indices": _UNUSED, "indptr": indptr, "num_docs": slots}
+        self.scores: dict[str, Any] = {"data": _UNUSED, "indices": _UNUSED, "indptr": (), "num_docs": 0}
 
     def _compute_relevance_from_scores(
         self, data: Ints, indptr: Ints, indices: Ints, num_docs: int, query_tokens_ids: Ints, dtype: Any
     ) -> NDArray[np.float32]:
         out = np.zeros(num_docs, dtype)
-        begins, ends = indptr[query_tokens_ids].tolist(), indptr[query_tokens_ids + 1].tolist()
-        spans = list(zip(begins, ends, strict=True))
-        at, tf = self.read(spans) if self.read else _between(indices, data, spans)
-        df = sizes = [end - begin for begin, end in spans]
+        ids = query_tokens_ids.tolist()
+        at, tf, sizes = self.read(ids) if self.read else _columns(indices, data, indptr, ids)
+        df = sizes
         # Postings that are not in the arrays yet come after all others: each text has its terms in order all the same.
-        terms = enumerate(query_tokens_ids.tolist())
-        recent = [(number, *found) for number, term in terms if (found := self.recent(term))]
+        recent = [(number, *found) for number, term in enumerate(ids) if (found := self.recent(term))]
         number = np.repeat(np.arange(len(sizes)), sizes)
         if recent:
             at = np.concatenate((at, *(slots for _, slots, _ in recent)))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .ends import Ends
 from .keyword_columns import Columns, Ints
 from .narrow import Narrow
 from .paired import Paired
@@ -63,17 +64,17 @@ class Postings:
     Those that keep positions are the ones that are read most, and quickly: slot and frequency together.
     """
 
-    indptr: Ints
+    ends: Ends  # of each term's postings, after a 0
     entries: Paired | Apart
     positions: Narrow
-    starts: Ints
+    starts: Ends  # of each term's occurrences
 
     @classmethod
     def of(cls, columns: Columns) -> "Postings":
         """The same postings."""
         form = Paired if len(columns.positions) else Apart
         entries = form.of(columns.slots, columns.tf)
-        return cls(_short(columns.indptr), entries, Narrow.of(columns.positions, np.uint16), _short(columns.starts))
+        return cls(Ends(columns.indptr), entries, Narrow.of(columns.positions, np.uint16), Ends(columns.starts))
 
     @classmethod
     def load(cls, counts: Ints, arrays: dict[str, NDArray[Any]], keeps_positions: bool) -> "Postings":
@@ -84,13 +85,14 @@ class Postings:
         form = Paired if ".data" in arrays else Apart
         entries: Paired | Apart = form.load(arrays)
         positions = Narrow.load({part: arrays[f".positions{part}"] for part in Narrow.PARTS}, np.uint16)
-        total = int(counts.sum())
-        indptr: Ints = np.zeros(len(counts) + 1, np.int32 if total <= 0x7FFFFFFF else np.int64)
+        if int(counts.min(initial=0)) < 0:
+            raise ValueError("the keyword index has terms with less than no postings")
+        indptr: Ints = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=indptr[1:])
-        starts = _short(_sums(indptr, entries)) if keeps_positions else np.zeros(1, np.int32)
+        starts = _sums(indptr, entries) if keeps_positions else np.zeros(1, np.int64)
         if int(indptr[-1]) != len(entries) or int(starts[-1]) != len(positions):
             raise ValueError("the arrays of the keyword index do not belong together")
-        return cls(indptr, entries, positions, starts)
+        return cls(Ends(indptr), entries, positions, Ends(starts))
 
     def dump(self) -> dict[str, NDArray[Any]]:
         """All but the counts, by name, for a snapshot."""
@@ -98,31 +100,35 @@ class Postings:
 
     @property
     def terms(self) -> int:
-        return len(self.indptr) - 1
+        return len(self.ends) - 1
+
+    def read(self, terms: Sequence[int | None]) -> tuple[Ints, Ints, list[int]]:
+        """Slots and frequencies of some terms, one after the other, and how many each has."""
+        spans = self.ends.spans(terms)
+        return *self.entries.parts(spans), [end - begin for begin, end in spans]
+
+    def counts(self) -> Ints:
+        """How many postings each term has."""
+        return np.diff(self.ends.whole())
 
     def columns(self) -> Columns:
         """The same as plain arrays, to work on."""
-        starts = self.starts.astype(np.int64)
+        starts = self.starts.whole()
         if len(starts) <= self.terms:
             starts = np.zeros(self.terms + 1, np.int64)
         slots, tf = self.entries.part(0, len(self.entries))
-        return Columns(self.indptr.astype(np.int64), slots, tf.astype(np.uint16), self.positions.whole(), starts)
+        return Columns(self.ends.whole(), slots, tf.astype(np.uint16), self.positions.whole(), starts)
 
 
 def _sums(indptr: Ints, entries: Paired | Apart) -> Ints:
     """How much the frequencies before each of some ends add up to."""
     size = min(len(entries), int(indptr[-1]))
-    out: Ints = np.zeros(len(indptr), np.int32 if 0xFFFF * size <= 0x7FFFFFFF else np.int64)
+    out: Ints = np.zeros(len(indptr), np.int64)
     total = done = 0
     for begin in range(0, size, _STEP):
         running = total + np.cumsum(entries.part(begin, min(begin + _STEP, size))[1], dtype=np.int64)
-        last = int(np.searchsorted(indptr, np.asarray(begin + len(running), indptr.dtype), "right"))
+        last = int(np.searchsorted(indptr, begin + len(running), "right"))
         ends = indptr[done:last] - begin
         out[done:last] = np.where(ends > 0, running[ends - 1], total)
         total, done = int(running[-1]), last
     return out
-
-
-def _short(values: Ints) -> Ints:
-    """Ascending numbers in four bytes, where they fit."""
-    return values.astype(np.int32) if not len(values) or int(values[-1]) <= 0x7FFFFFFF else values

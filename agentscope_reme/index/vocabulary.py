@@ -1,6 +1,6 @@
 """Terms and their numbers in little memory: the bytes of all terms in one piece, found by a 32-bit hash.
 
-A dictionary of strings takes about 110 bytes a term, this takes 12 and the term's own bytes.
+A dictionary of strings takes about 110 bytes a term, this takes 11 and the term's own bytes.
 """
 
 from array import array
@@ -11,7 +11,9 @@ from zlib import crc32
 
 import numpy as np
 
+from .ends import Ends
 from .keyword_columns import Ints, ascending
+from .narrow import Narrow
 from .term_table import TermTable
 
 # Terms looked up while texts are added; beyond this many the look-up table starts over at the next settling.
@@ -31,7 +33,7 @@ class Vocabulary:
     def __init__(self, packed: bytes = b"", hashes: Ints | None = None) -> None:
         """``packed`` terms, with their ``hashes`` where they are known. Raises ValueError if not as many."""
         self._packed = packed  # every settled term, each with a line break after it
-        self._begins: Ints = np.zeros(1, np.uint32)
+        self._begins = Ends(np.zeros(1, np.int64))
         self._hashes = array("I")  # ascending
         self._by_hash: Ints = np.zeros(0, np.int32)
         self._first = array("I", bytes(4 * 65_537))  # where each value of a hash's upper half begins
@@ -39,12 +41,13 @@ class Vocabulary:
         self._new: list[str] = []
         self._table: TermTable | None = None
         self.renumberings = 0  # how often terms have got new numbers
-        # Every character of three bytes, ascending, with its term; made when first asked for.
-        self._chars: tuple[Ints, Ints] | None = None
+        # Characters of three bytes, ascending, where the terms with each end, and these; made when first asked for.
+        self._chars: tuple[Ints, Ints, Narrow] | None = None
         if packed:
-            self._begins = _begins_in(packed)
+            begins = _begins_in(packed)
+            self._begins = Ends(begins)
             if hashes is None:
-                hashes = _hashes_of(packed, self._begins)
+                hashes = _hashes_of(packed, begins)
             if len(hashes) != len(self._begins) - 1:
                 raise ValueError("the terms and their hashes do not belong together")
             self._set_hashes(hashes, np.arange(len(hashes), dtype=np.int32))
@@ -73,7 +76,7 @@ class Vocabulary:
             self.settle()
             hashes = np.zeros(len(self._by_hash), np.uint32)
             hashes[self._by_hash] = np.frombuffer(self._hashes, np.uint32)
-            self._known, self._table = {}, TermTable(self._packed, self._begins, hashes)
+            self._known, self._table = {}, TermTable(self._packed, self._begins.whole(), hashes)
         return self._table.numbers(lines)
 
     def numbers(self, terms: Sequence[str]) -> list[int]:
@@ -104,7 +107,7 @@ class Vocabulary:
             places = np.minimum(np.searchsorted(hashes, wanted[order]), len(hashes) - 1)
             alike = hashes[places] == wanted[order]
             numbers[order[alike]] = self._by_hash[places[alike]]
-        begins, ends = self._begins[numbers].tolist(), (self._begins[numbers + 1] - 1).tolist()
+        begins, ends = self._begins.some(np.maximum(numbers, 0)).tolist(), (self._begins.some(numbers + 1) - 1).tolist()
         packed, known, new, settled = self._packed, self._known, self._new, len(self._by_hash)
         for term, encoded, number, begin, end in zip(terms, data, numbers.tolist(), begins, ends, strict=True):
             if number < 0:
@@ -148,7 +151,7 @@ class Vocabulary:
         self._close_table()
         data = char.encode("utf-8", "surrogatepass")
         numbers = self._with_char(char) if len(data) == 3 else self._with_bytes(data)
-        begins, ends = self._begins[numbers], self._begins[numbers + 1] - 1
+        begins, ends = self._begins.some(numbers), self._begins.some(numbers + 1) - 1
         first = np.frombuffer(self._packed, np.uint8)[begins] if len(numbers) else numbers
         numbers = numbers[(ends - begins > len(data)) & (first >= 0x20)]
         settled = len(self._by_hash)
@@ -158,19 +161,23 @@ class Vocabulary:
     def _with_char(self, char: str) -> Ints:
         """Settled terms with a character that UTF-8 writes in three bytes, as it does Chinese."""
         if self._chars is None:
-            codes, terms = _chars_in(self._packed, self._begins)
+            codes, terms = _chars_in(self._packed, self._begins.whole())
             order = np.argsort(codes, kind="stable").astype(np.int32)
-            self._chars = codes[order], terms[order]
-        known, owners = self._chars
+            codes = codes[order]
+            opens = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])) if len(codes) else order
+            self._chars = codes[opens], np.append(opens, len(codes)), Narrow.of(terms[order], np.int32)
+        known, ends, owners = self._chars
         code = np.uint16(ord(char))  # of another type, all would be copied
-        return owners[np.searchsorted(known, code) : np.searchsorted(known, code, "right")]
+        at = int(np.searchsorted(known, code))
+        there = at < len(known) and known[at] == code
+        return owners.part(int(ends[at]), int(ends[at + 1])) if there else owners.part(0, 0)
 
     def _with_bytes(self, data: bytes) -> Ints:
         at, found = self._packed.find(data), []
         while at >= 0:
             found.append(at)
             at = self._packed.find(data, at + len(data))
-        return np.searchsorted(self._begins, np.array(found, np.uint32), "right") - 1
+        return np.searchsorted(self._begins.whole(), np.array(found, np.int64), "right") - 1
 
     def settle(self) -> None:
         """Move new terms to where they take little memory."""
@@ -191,7 +198,7 @@ class Vocabulary:
 
     def _append(self, data: bytes, ends: Ints, hashes: Ints) -> None:
         """Settle terms that are not there: each with a line break after it, where each ends, their hashes."""
-        self._begins = np.append(self._begins, len(self._packed) + ends).astype(np.uint32)
+        self._begins = Ends(np.append(self._begins.whole(), len(self._packed) + ends))
         self._packed += data
         settled = len(self._by_hash)
         self._set_hashes(
@@ -203,12 +210,12 @@ class Vocabulary:
         """Forget all terms but these (ascending), which are numbered anew in the same order."""
         self.settle()
         self.renumberings += 1
-        begins = self._begins.astype(np.int64)
+        begins = self._begins.whole()
         sizes = np.diff(begins)[numbers]
         after = np.append(0, np.cumsum(sizes))
         at = np.arange(after[-1]) + np.repeat(begins[numbers] - after[:-1], sizes)
         self._packed = np.frombuffer(self._packed, np.uint8)[at].tobytes()
-        self._begins = after.astype(np.uint32)
+        self._begins = Ends(after)
         new_number = np.full(len(self._by_hash), -1, np.int32)
         new_number[numbers] = np.arange(len(numbers))
         moved = new_number[self._by_hash]
@@ -231,8 +238,7 @@ class Vocabulary:
         at = bisect_left(hashes, wanted, self._first[wanted >> 16], end)
         while at < end and hashes[at] == wanted:
             number = int(self._by_hash[at])
-            begin = int(self._begins[number])
-            if self._packed[begin : int(self._begins[number + 1]) - 1] == data:
+            if self._packed[self._begins[number] : self._begins[number + 1] - 1] == data:
                 return number
             at += 1
         return None
