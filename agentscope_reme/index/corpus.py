@@ -188,10 +188,11 @@ class Corpus:
         self.files.remove(path)
         self.revision += 1
         self._clear_places(entry)
-        self.units.remove(entry.slots)
+        slots = entry.slots
+        self.units.remove(slots)
         self.labels.remove([entry.label_slot])
         self.anchors.remove(path)
-        self.stretches.remove(distinct(self._table["stretch"][entry.slots]))
+        self.stretches.remove(distinct(self._table["stretch"][slots]))
         self.telling.discard(path)
         self.faulty.discard(path)
         self.speaking.subtract(entry.voices)

@@ -93,10 +93,14 @@ class LinkGraph:
 
         ``links`` may be packed (:func:`~.link_records.packed_links`).
         """
+        packed = links if isinstance(links, bytes) else packed_links(links)
+        if path in self._index and self._packed(path) == packed:  # as after most changes of a note
+            self._index.add(path, names)
+            return
         self._forget_links(path)
         number = self._index.add(path, names)
         self._links += [NO_LINKS] * (number + 1 - len(self._links))
-        packed = self._links[number] = links if isinstance(links, bytes) else packed_links(links)
+        self._links[number] = packed
         for target in dict.fromkeys(targets_in(packed)):
             if target:
                 self._sources.add(self._text_number(target), number)

@@ -121,7 +121,7 @@ class KeywordIndex:
 
     def remove(self, slots: Iterable[int]) -> None:
         """Take texts out. A slot that is already dead is passed over."""
-        at = np.fromiter(slots, np.int64)
+        at = slots if isinstance(slots, np.ndarray) else np.fromiter(slots, np.int64)
         at = distinct(at[self._alive[at]])
         self._alive[at] = False
         self.count -= len(at)
@@ -356,16 +356,18 @@ class KeywordIndex:
             return
         recent, ids, at = self._recent, self._ids, self._folded_ids
         for slot, length in enumerate(self._lengths[first : self.slots].tolist(), first):
-            for position in range(length):
-                column = recent.get(ids[at + position])
+            for position, number in enumerate(ids[at : at + length]):
+                column = recent.get(number)
                 if column is None:
-                    column = recent[ids[at + position]] = (array("i"), array("H"), array("H"))
-                if column[0] and column[0][-1] == slot:
-                    column[1][-1] += 1
+                    recent[number] = array("i", (slot,)), array("H", (1,)), array("H", (position,))
+                    continue
+                slots, tf, positions = column
+                if slots[-1] == slot:
+                    tf[-1] += 1
                 else:
-                    column[0].append(slot)
-                    column[1].append(1)
-                column[2].append(position)
+                    slots.append(slot)
+                    tf.append(1)
+                positions.append(position)
             at += length
         self._folded, self._folded_ids = self.slots - self._base_slots, at
 

@@ -68,11 +68,27 @@ class Glossary:
         return [out[number] for number in numbers]
 
 
+class Spelled:
+    """The same for texts of this process, whose terms are at hand and are looked up once."""
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        self._terms = list(terms)
+
+    def numbers(self, ids: Ints, vocabulary: Vocabulary) -> Ints:
+        """As in a glossary; terms that no number stands for any more are not added."""
+        if not len(ids):
+            return ids
+        if np.bincount(ids, minlength=len(self._terms)).all():  # numbered as they were met, so in order of use
+            return np.array(vocabulary.numbers(self._terms), np.int32)[ids]
+        used, places = in_order_of_use(ids)
+        return np.array(vocabulary.numbers([self._terms[number] for number in used.tolist()]), np.int32)[places]
+
+
 @dataclass(frozen=True, slots=True)
 class Numbered:
     """Texts as numbers of a glossary: ``ids`` of all occurrences in order, ``lengths`` of each text."""
 
-    glossary: Glossary
+    glossary: Glossary | Spelled
     ids: Ints
     lengths: Ints
 
@@ -88,10 +104,8 @@ def numbered(texts: Iterable[Sequence[str]]) -> Numbered:
 
 
 def known(ids: "array[int]", lengths: "array[int]", terms: Terms) -> Numbered:
-    """Texts whose numbers are those of some terms, of which none have been told."""
-    glossary = Glossary()
-    glossary.add(*terms.news())
-    return Numbered(glossary, np.frombuffer(ids, np.int32), np.frombuffer(lengths, np.int32))
+    """Texts whose numbers are those of some terms."""
+    return Numbered(Spelled(terms), np.frombuffer(ids, np.int32), np.frombuffer(lengths, np.int32))
 
 
 def _in_order(numbers: Ints) -> Ints:

@@ -3,6 +3,8 @@
 The OS frees its lock when the owner dies, so a dead writer never stops the next one. Readers take no lock.
 """
 
+import os
+import stat as modes
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,6 +30,7 @@ class VaultLock:
         self._threads = threading.RLock()
         self._held = 0
         self._lock: BaseFileLock | None = None
+        self._folder: tuple[Path, tuple[int, int]] | None = None  # of the lock file, and which one that was
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -46,9 +49,12 @@ class VaultLock:
     def _acquire(self) -> None:
         from filelock import FileLock, Timeout
 
-        path = self._path()
-        if self._lock is None:
-            self._lock = FileLock(path, timeout=LOCK_SECONDS, thread_local=False)
+        if self._lock is None or self._folder is None or _which(self._folder[0]) != self._folder[1]:
+            path = self._path()
+            which = _which(path.parent)
+            self._folder = (path.parent, which) if which is not None else None
+            if self._lock is None:
+                self._lock = FileLock(path, timeout=LOCK_SECONDS, thread_local=False)
         try:
             self._lock.acquire(poll_interval=_POLL_SECONDS)
         except Timeout as error:
@@ -57,3 +63,12 @@ class VaultLock:
             ) from error
         except OSError as error:
             raise refusal(error, METADATA) from error
+
+
+def _which(folder: Path) -> tuple[int, int] | None:
+    """What tells a folder from any other that may come to lie there; None where it is a link or no folder."""
+    try:
+        status = os.lstat(folder)
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if modes.S_ISDIR(status.st_mode) else None

@@ -14,6 +14,7 @@ from agentscope_reme.index.corpus import Corpus
 from agentscope_reme.index.entries import UNIT_FIELDS, FileEntry, UnitEntry
 from agentscope_reme.index.keyword import KeywordIndex
 from agentscope_reme.index.link_words import Anchor
+from agentscope_reme.index.numbered import numbered
 from agentscope_reme.index.vocabulary import Vocabulary
 from agentscope_reme.models import FileLink
 
@@ -169,3 +170,12 @@ def test_a_term_of_a_reader_is_looked_up_once_for_all_its_batches(monkeypatch):
         corpus.put_batch(receiver.unpacked(sender.packed([(entry, [unit] * 5)])))
     assert asked == ["river", "otter", "new0", "new1", "new2"]
     assert corpus.units.names() == ["otter", "new0", "new1", "new2"]
+
+
+def test_terms_of_texts_that_are_left_out_are_not_added():
+    texts = numbered([["a", "b"], ["b", "c", "b"], [], ["d"]])
+    for keep, names in (([1, 1, 1, 1], ["a", "b", "c", "d"]), ([0, 1, 1, 1], ["b", "c", "d"]), ([0, 0, 1, 0], [])):
+        index = KeywordIndex()
+        index.add_numbered(texts.only(np.array(keep, bool)))
+        assert index.names() == names
+        assert index.scores(["b"]).tolist() == index.scores(["b", "x"]).tolist()

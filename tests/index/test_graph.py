@@ -133,6 +133,16 @@ def test_traverse_is_bounded_on_a_hub() -> None:
     assert len(graph(files).traverse("hub.md", 5)) == 101
 
 
+def test_a_file_whose_links_stay_gets_its_other_names() -> None:
+    graph = LinkGraph("obsidian")
+    links = parse_links("[[b]] [[New]]", "a.md")
+    graph.set_file("b.md")
+    for names, leads_to in (((), None), (("New",), "a.md"), (("Newer",), None), (("Other", "New"), "a.md")):
+        graph.set_file("a.md", links, names)
+        assert graph.resolve("New").path == leads_to
+        assert [edge.link.target_path for edge in graph.inlinks("b.md")] == ["b"]
+
+
 @pytest.mark.parametrize("hashes", ["as they are", "all the same"])
 @pytest.mark.parametrize("rule", ["literal", "obsidian"])
 @given(

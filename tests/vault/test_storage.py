@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import stat
 import threading
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agentscope_reme.errors import NoteChanged, NoteError, NoteExists, NoteNotFound
+from agentscope_reme.errors import NoteChanged, NoteError, NoteExists, NoteNotFound, PathError
 from agentscope_reme.vault import Vault
 from agentscope_reme.vault.encoding import clean_text
 from agentscope_reme.vault.jsonable import dumps, is_jsonable, to_jsonable
@@ -252,6 +253,21 @@ def test_a_vault_deleted_while_it_is_used_is_made_again_by_the_next_write(tmp_pa
     assert vault.list_sync("", recursive=True).total == 0
     assert vault.write_sync("a/b.md", "two\n").kind == "created"
     assert vault.read_sync("a/b.md").text == "two\n"
+
+
+def test_the_folder_of_the_lock_is_looked_at_again_where_it_is_another(storage: Storage, tmp_path: Path) -> None:
+    storage.replace("a.md", b"one")
+    folder, outside = storage.root / "metadata", tmp_path / "outside"
+    shutil.rmtree(folder)
+    storage.replace("a.md", b"two")
+    assert (folder / "vault.lock").is_file()
+    shutil.rmtree(folder)
+    outside.mkdir()
+    folder.symlink_to(outside)
+    with pytest.raises(PathError, match="leads out of the vault"):
+        storage.replace("a.md", b"three")
+    assert storage.read("a.md") == b"two"
+    assert list(outside.iterdir()) == []
 
 
 def test_leftovers_of_a_writer_that_died_are_removed_and_never_listed(storage: Storage) -> None:
