@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,12 @@ def _files(corpus: Corpus, key: str, value: Any) -> NDArray[np.bool_]:
     if key == "path":
         prefixes = tuple(_prefix(str(one)) for one in values)
         paths = corpus.files.paths_by_id
-        return np.fromiter((path.startswith(prefixes) for path in paths), bool, len(paths))
+        found = np.fromiter((path.startswith(prefixes) for path in paths), bool, len(paths))
+        if not (found.any() or all(map(str.isascii, prefixes))):
+            # A folder whose name has its accents apart, as some systems write them.
+            composed = tuple(normalize("NFC", prefix) for prefix in prefixes)
+            found = np.fromiter((normalize("NFC", path).startswith(composed) for path in paths), bool, len(paths))
+        return found
     name = (key, *map(repr, values))
     numbering, known = corpus.filtered.pop(name, (-1, np.zeros(0, bool)))
     if numbering != corpus.numbering:
@@ -65,17 +71,18 @@ def _files(corpus: Corpus, key: str, value: Any) -> NDArray[np.bool_]:
 
 def _check(key: str, values: list[Any]) -> Callable[[KnownFile], bool]:
     if key in ("tags", "tag"):
-        tags = {str(one).lstrip("#").casefold() for one in values}
-        return lambda entry: any(_is_below(tag.casefold(), tags) for tag in entry.tags)
+        tags = {_folded(str(one).lstrip("#")) for one in values}
+        return lambda entry: any(_is_below(_folded(tag), tags) for tag in entry.tags)
     if key == "kind":
         return lambda entry: entry.kind in values
-    kept = {_folded(one) for one in values}
+    kept = {spelt for one in values for spelt in _spellings(one)}
 
     def holds(entry: KnownFile) -> bool:
         found = entry.front.get(key) if entry.may_have(key) else None
         if found is None:
             return False
-        return not kept.isdisjoint(_folded(one) for one in (found if isinstance(found, list) else [found]))
+        each = found if isinstance(found, list) else [found]
+        return any(not kept.isdisjoint(_spellings(one)) for one in each)
 
     return holds
 
@@ -89,6 +96,13 @@ def _is_below(tag: str, wanted: set[str]) -> bool:
     return any(tag == one or tag.startswith(one + "/") for one in wanted)
 
 
-def _folded(value: Any) -> str:
+def _folded(text: str) -> str:
+    return normalize("NFC", text).casefold()
+
+
+def _spellings(value: Any) -> tuple[str, ...]:
+    """What a value is compared as; 3.0 is also 3, as programs that write JSON do not tell one from the other."""
     value = plain(value)
-    return str(value).lower() if isinstance(value, bool) else str(value).strip().casefold()
+    if isinstance(value, float) and value.is_integer():
+        return str(value), str(int(value))
+    return (str(value).lower() if isinstance(value, bool) else _folded(str(value).strip()),)

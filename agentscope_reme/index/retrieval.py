@@ -16,6 +16,9 @@ from .standing import Standing, standing_of
 from .titles import Titles
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..vault.notes import Vault
     from ..weights import Weights
     from .embedding import Asked
@@ -80,7 +83,7 @@ class Retriever:
         context = self._context(query, request, today)
         ranked = rank(corpus, query, context, self._weights, want)
         if not ranked.found:
-            return SearchResult("none", note=_nothing(request), query=request.query), set()
+            return SearchResult("none", note=_nothing(request, query, context.allowed), query=request.query), set()
         reader = ExcerptReader(self._vault, corpus, self._chunk_chars, self._sentence_score(query))
         slots, scores, files = self._shown(ranked, request)
         numbers = corpus.column("number")[slots].tolist()
@@ -246,10 +249,13 @@ class Retriever:
         return lambda text: sum(wanted.get(term, 0.0) for term in set(self._tokenizer.terms(text)))
 
 
-def _nothing(request: Request) -> str:
-    if request.filter:
-        return "nothing that the filter allows shares a word with the query"
-    return "nothing shares a word with the query"
+def _nothing(request: Request, query: "QueryTerms", allowed: "NDArray[np.bool_] | None") -> str:
+    if allowed is not None and not allowed.any():
+        return "the filter allows nothing: no text has all that it asks for"
+    if query.stop_only:
+        return "the query has nothing but function words, by which no text is found; ask with words of content"
+    note = "nothing that the filter allows" if request.filter else "nothing"
+    return f"{note} shares a word with the query" + (", or is from the day it asks for" if query.dates else "")
 
 
 def _as_day(text: str, last: bool, today: date) -> str:
