@@ -84,7 +84,7 @@ def decode(data: bytes) -> tuple[str, str, str, str]:
     if kind.encoding == "binary":
         return "", "", "binary", "binary content, not text"
     text = data.decode(kind.encoding, "replace")
-    return display(text), "", kind.encoding, f"not UTF-8, read as {kind.encoding}; save it as UTF-8 to edit it here"
+    return display(text), "", kind.encoding, f"not UTF-8; searched as {kind.encoding}, save it as UTF-8 to edit it"
 
 
 def read_entries(
