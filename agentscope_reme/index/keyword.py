@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .columns import grown
 from .gathered import Gathered, kept_by_term, spliced
 from .keyword_columns import (
     Columns,
     Ints,
     RawBM25,
-    build_columns,
     distinct,
     empty_columns,
     idf_array,
@@ -25,11 +25,13 @@ from .keyword_columns import (
 )
 from .numbered import Numbered, numbered
 from .postings import Postings
+from .runs import Runs
 from .vocabulary import Vocabulary
 
 # Recent texts are looked up term by term in Python objects; beyond this many tokens a merge is cheaper.
 MERGE_TOKENS = 60_000
-BULK_TOKENS = 1_500_000
+BULK_TOKENS = 8_000_000
+RUN_TOKENS = 300_000  # so many are sorted by terms together
 FOLD_TOKENS = 150_000  # so many at once are put into the base, which numpy does
 
 
@@ -65,8 +67,9 @@ class KeywordIndex:
         self._base = Postings.of(empty_columns())
         self._base_slots = 0
         self._terms = Vocabulary()
-        self._ids = array("i")  # of the recent texts, all occurrences in order
-        self._folded = 0  # how many recent texts stand in _recent
+        self._runs = Runs()  # of recent texts
+        self._ids = array("i")  # of the recent texts after those, all occurrences in order
+        self._folded = 0  # how many of these texts stand in _recent
         self._folded_ids = 0
         self._recent: dict[int, tuple[array[int], array[int], array[int]]] = {}
         self._lengths = np.zeros(64, np.int32)
@@ -87,7 +90,7 @@ class KeywordIndex:
     @property
     def recent_tokens(self) -> int:
         """How many occurrences wait for a merge."""
-        return len(self._ids)
+        return self._runs.tokens + len(self._ids)
 
     @property
     def lengths(self) -> Ints:
@@ -117,6 +120,9 @@ class KeywordIndex:
         self._longest = max(self._longest, int(texts.lengths.max(initial=0)))
         self._lengths[first : self.slots] = texts.lengths
         self._alive[first : self.slots] = True
+        if len(self._ids) > RUN_TOKENS:
+            self._runs.add(*self._unsorted())
+            self._forget_ids()
         return range(first, self.slots)
 
     def remove(self, slots: Iterable[int]) -> None:
@@ -247,7 +253,7 @@ class KeywordIndex:
         """Whether the recent part or the dead have grown so much that a merge pays; later while ``bulk`` is added."""
         if self.dead > max(4096, self.count // 2) or (self._terms.takes_much and not bulk):
             return True
-        return len(self._ids) > (BULK_TOKENS if bulk else MERGE_TOKENS)
+        return self.recent_tokens > (BULK_TOKENS if bulk else MERGE_TOKENS)
 
     def merge(self, *, drop_terms: bool = False) -> Ints | None:
         """Fold the recent texts into the base and drop the dead ones' postings.
@@ -267,8 +273,7 @@ class KeywordIndex:
             kept = self._lengths[: self.slots][alive]
             self.slots = self.count
             self._lengths[: self.slots] = kept
-            self._alive[:] = False
-            self._alive[: self.slots] = True
+            self._alive = np.arange(len(self._alive)) < self.slots
         if base is not None and drop_terms and len(self._terms) > np.count_nonzero(np.diff(base.indptr)):
             base, used = without_unused(base)
             self._terms.keep(used)
@@ -279,19 +284,26 @@ class KeywordIndex:
     def _with_recent(self) -> Columns:
         """The base and the recent texts; no slot and no term's number is another."""
         base = self._base.columns()
-        if self.slots == self._base_slots:
-            return base
-        ids = np.frombuffer(self._ids, np.int32).copy() if self._ids else np.zeros(0, np.int32)
-        lengths = self._lengths[self._base_slots : self.slots]
-        return join_columns(base, build_columns(ids, lengths, self._base_slots, len(self._terms), self._positions))
+        if self.slots > self._base_slots:
+            base = join_columns([base, *self._runs.columns, self._runs.sorted(*self._unsorted())])
+        return base
+
+    def _unsorted(self) -> tuple[Ints, Ints, int, bool]:
+        """The recent texts that are in no run."""
+        lengths = self._lengths[self._runs.end : self.slots]
+        return np.array(self._ids, np.int32), lengths, len(self._terms), self._positions
 
     def _start_from(self, base: Postings) -> None:
         """Make this the base, with all texts in it."""
+        self._base_slots = self.slots
+        self._runs = Runs(self.slots)
+        self._forget_ids()
+        self._use_base(base)
+
+    def _forget_ids(self) -> None:
         self._ids = array("i")
         self._recent = {}
         self._folded = self._folded_ids = 0
-        self._base_slots = self.slots
-        self._use_base(base)
 
     def names(self) -> list[str]:
         """Every term that a text has or, until the next merge, had, in the order of the columns."""
@@ -303,7 +315,7 @@ class KeywordIndex:
         return self._base.columns()
 
     def _must_be_merged(self) -> None:
-        if self._ids or self.dead:
+        if self.recent_tokens or self.dead:
             raise ValueError("merge before dumping: recent or dead texts would be lost or kept")
 
     def dump(self) -> tuple[bytes, dict[str, Any]]:
@@ -331,6 +343,7 @@ class KeywordIndex:
         index._lengths[:slots] = arrays[".lengths"]
         index._alive[:slots] = True
         index.slots = index.count = index._base_slots = slots
+        index._runs = Runs(slots)
         index.total = int(index.lengths.sum())
         index._longest = int(index.lengths.max(initial=0))
         index._use_base(base)
@@ -341,17 +354,14 @@ class KeywordIndex:
         self._engine.use(base.read)
 
     def _reserve(self, slots: int) -> None:
-        if slots > len(self._lengths):
-            size = max(slots, 2 * len(self._lengths))
-            self._lengths = np.append(self._lengths, np.zeros(size - len(self._lengths), np.int32))
-            self._alive = np.append(self._alive, np.zeros(size - len(self._alive), bool))
+        self._lengths, self._alive = grown(self._lengths, slots), grown(self._alive, slots)
 
     def _settle(self) -> None:
         """Make the recent texts findable by term."""
-        first = self._base_slots + self._folded
-        if first == self.slots:
+        first = self._runs.end + self._folded
+        if first == self.slots and not self._runs.texts:
             return
-        if len(self._ids) - self._folded_ids > FOLD_TOKENS:
+        if self._runs.texts or len(self._ids) - self._folded_ids > FOLD_TOKENS:
             self._start_from(Postings.of(self._with_recent()))
             return
         recent, ids, at = self._recent, self._ids, self._folded_ids
@@ -369,7 +379,7 @@ class KeywordIndex:
                     tf.append(1)
                 positions.append(position)
             at += length
-        self._folded, self._folded_ids = self.slots - self._base_slots, at
+        self._folded, self._folded_ids = self.slots - self._runs.end, at
 
     def _recent_postings(self, term: int | None) -> tuple[Ints, Ints] | None:
         column = self._recent.get(term)  # type: ignore[arg-type]

@@ -71,17 +71,13 @@ def build_columns(ids: Ints, lengths: Ints, first_slot: int, terms: int, keep_po
     return Columns(indptr, sorted_slots[first], tf, positions, _running(np.bincount(ids, minlength=terms)))
 
 
-def join_columns(left: Columns, right: Columns) -> Columns:
-    """Columns of both, where every slot of ``right`` is larger than those of ``left``: a linear scatter, no sort."""
-    terms = max(left.terms, right.terms)
-    indptr, (slots, tf) = _interleave(
-        _widened(left.indptr, terms), _widened(right.indptr, terms), ((left.slots, right.slots), (left.tf, right.tf))
-    )
-    if not len(left.positions) and not len(right.positions):
-        return Columns(indptr, slots, tf, left.positions, np.zeros(terms + 1, np.int64))
-    starts, (positions,) = _interleave(
-        _widened(left.starts, terms), _widened(right.starts, terms), ((left.positions, right.positions),)
-    )
+def join_columns(parts: Sequence[Columns]) -> Columns:
+    """Columns of all, where every slot of a part is larger than those of the parts before it: no sort."""
+    terms = max(part.terms for part in parts)
+    indptr, (slots, tf) = _interleave(terms, [(part.indptr, (part.slots, part.tf)) for part in parts])
+    if not any(len(part.positions) for part in parts):
+        return Columns(indptr, slots, tf, parts[0].positions, np.zeros(terms + 1, np.int64))
+    starts, (positions,) = _interleave(terms, [(part.starts, (part.positions,)) for part in parts])
     return Columns(indptr, slots, tf, positions, starts)
 
 
@@ -133,23 +129,26 @@ def _running(counts: Ints) -> Ints:
     return out
 
 
-def _widened(indptr: Ints, terms: int) -> Ints:
-    missing = terms + 1 - len(indptr)
-    return indptr if missing <= 0 else np.append(indptr, np.full(missing, indptr[-1]))
-
-
-def _interleave(left: Ints, right: Ints, pairs: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, list[Ints]]:
-    both = left + right
-    joined = [np.empty(len(one) + len(other), one.dtype) for one, other in pairs]
-    for begin, end in _blocks(both):
-        # Each entry moves down by what the other side holds in the columns before it.
-        mine, others = slice(left[begin], left[end]), slice(right[begin], right[end])
-        to_mine = np.arange(mine.start, mine.stop) + np.repeat(right[begin:end], np.diff(left[begin : end + 1]))
-        to_others = np.arange(others.start, others.stop)
-        to_others += np.repeat(left[begin + 1 : end + 1], np.diff(right[begin : end + 1]))
-        for out, (one, other) in zip(joined, pairs, strict=True):
-            out[to_mine], out[to_others] = one[mine], other[others]
-    return both, joined
+def _interleave(terms: int, parts: Sequence[tuple[Ints, tuple[Ints, ...]]]) -> tuple[Ints, list[Ints]]:
+    """Arrays of columns, in each column those of one part after those of the other; where each column begins."""
+    whole = np.zeros(terms + 1, np.int64)
+    for indptr, _ in parts:
+        whole[: len(indptr)] += indptr
+        whole[len(indptr) :] += indptr[-1]
+    joined = [np.empty(int(whole[-1]), array.dtype) for array in parts[0][1]]
+    for begin, end in _blocks(whole):
+        at = whole[begin:end].copy()  # where the next part's entries of each column come
+        for indptr, arrays in parts:
+            own = indptr[begin : end + 1]  # the last terms may be younger than a part
+            if len(own) < 2 or own[0] == own[-1]:
+                continue
+            sizes = own[1:] - own[:-1]
+            here = slice(int(own[0]), int(own[-1]))
+            to = np.arange(here.start, here.stop) + (at[: len(sizes)] - own[:-1]).repeat(sizes)
+            for out, array in zip(joined, arrays, strict=True):
+                out[to] = array[here]
+            at[: len(sizes)] += sizes
+    return whole, joined
 
 
 def _blocks(indptr: Ints) -> Iterator[tuple[int, int]]:

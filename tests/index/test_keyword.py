@@ -226,3 +226,42 @@ def test_texts_are_found_alike_looked_up_one_by_one_and_put_into_the_base_when_a
             return [*out, index.scores(query).tolist(), index.postings_with("w")[0].tolist(), index.slots, index.count]
 
     assert asked(0) == asked(1_000) == asked(5)
+
+
+@given(changes, st.lists(st.sampled_from(WORDS), min_size=1, max_size=3), st.booleans())
+def test_texts_are_found_alike_however_many_are_sorted_together(sequence, query, before):
+    def asked(run: int, bulk: int) -> list[object]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(keyword, "RUN_TOKENS", run)
+            patch.setattr(keyword, "BULK_TOKENS", bulk)
+            model = Model()
+            out: list[object] = []
+            for kind, value in [*sequence, ("merge", True)]:
+                model.apply(kind, value)
+                index = model.index
+                out += [index.slots, index.count, index.needs_merge(bulk=True)]
+                if before or kind == "merge":
+                    keys, sizes = index.occurrences(index.gather(query))
+                    out += [keys.tolist(), sizes, *(part.tolist() for term in query for part in index.postings(term))]
+                    out += [index.scores(query).tolist(), index.postings_with("w")[0].tolist(), index.names()]
+            return [*out, *(part.tolist() for part in model.index.dump()[1].values())]
+
+    assert asked(0, 1_000) == asked(7, 1_000) == asked(1_000, 1_000)
+
+
+def test_what_comes_in_bulk_waits_in_sorted_runs_and_is_joined_once(monkeypatch):
+    joins: list[int] = []
+    real = keyword.join_columns
+    monkeypatch.setattr(keyword, "join_columns", lambda parts: joins.append(len(parts)) or real(parts))
+    monkeypatch.setattr(keyword, "RUN_TOKENS", 50)
+    index = KeywordIndex()
+    for number in range(10):
+        index.add([[f"w{number}", "all"] * 30])
+        assert not index.needs_merge(bulk=True)
+    assert index.recent_tokens == 600
+    with pytest.raises(ValueError, match="merge before"):
+        index.dump()
+    index.merge()
+    assert joins == [12], "the base, ten runs, and what is in none"
+    assert index.postings("all")[0].tolist() == list(range(10))
+    assert index.postings("w3")[1].tolist() == [30]
