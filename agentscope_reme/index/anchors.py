@@ -72,22 +72,24 @@ class Anchors:
             return 0, 0
         return int(self._first[number]), int(self._count[number])
 
-    def scores(self, terms: Sequence[str], resolve: Callable[[str], str | None]) -> dict[str, float]:
-        """How well the words around links answer, by the path they lead to; ``resolve(target)`` finds it.
+    def scores(self, terms: Sequence[str], resolve: Callable[[int, str], str | None]) -> dict[str, float]:
+        """How well the words around links answer, by the path they lead to.
 
-        What it finds is remembered until :meth:`doubt`.
+        ``resolve`` finds it, by the number of a target and its text; what it finds is remembered until :meth:`doubt`.
         """
         paths, values = self.answers(terms, resolve)
         return {self.path(path): value for path, value in zip(paths.tolist(), values.tolist(), strict=True)}
 
-    def answers(self, terms: Sequence[str], resolve: Callable[[str], str | None]) -> tuple[Ints, NDArray[np.float64]]:
+    def answers(
+        self, terms: Sequence[str], resolve: Callable[[int, str], str | None]
+    ) -> tuple[Ints, NDArray[np.float64]]:
         """The same as numbers of paths, each once, and scores; :meth:`path` names them until ``numbering`` rises."""
         best, scores = self.index.best(self.index.gather(terms), MOST_SCORED)
         targets = self._target[best]
         leads = self._leads[targets]
         if (leads == _UNKNOWN).any():
             for target in distinct(targets[leads == _UNKNOWN]).tolist():
-                path = resolve(self._targets.names[target])
+                path = resolve(target, self._targets.names[target])
                 self._leads[target] = _NOWHERE if path is None else self._paths.of(path)
             leads = self._leads[targets]
         counts = (leads >= 0) & (leads != self._source[best])
@@ -109,10 +111,6 @@ class Anchors:
     def paths(self) -> int:
         """How many paths have numbers."""
         return len(self._paths.names)
-
-    def target(self, text: str) -> int | None:
-        """The number of a target's text, None where no link has it; good until ``numbering`` rises."""
-        return self._targets.known(text)
 
     def targets(self) -> Iterable[str]:
         """The texts of all targets."""

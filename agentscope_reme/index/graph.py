@@ -152,6 +152,12 @@ class LinkGraph:
         """What a target stands for, by the graph's rule or another."""
         return resolve(target, self._index, rule or self.rule, source)
 
+    def softly(self, target: str) -> str | None:
+        """The file that a target leads to by Obsidian's rule, whatever the graph's; None for a place in a note."""
+        if not target or may_be_address(target):
+            return self.resolve(target, rule="obsidian").path
+        return self._index.the_one(target)
+
     def outlinks(self, path: str) -> tuple[Edge, ...]:
         """The file's links in file order; a link to a place in the file itself is none."""
         return tuple(Edge(link, self.resolve(link.target_path, path)) for link in self.links(path) if link.target_path)

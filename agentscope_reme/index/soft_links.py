@@ -34,8 +34,10 @@ class SoftLinks:
         self._files: Ints = np.zeros(0, np.int32)
         self._state = (-1, -1, -1)
 
-    def current(self) -> Callable[[str], str | None]:
+    def current(self) -> Callable[[int, str], str | None]:
         """The file a target leads to, None where it leads to none or to several; valid until the next change.
+
+        What it gives is asked with the number of the target in the anchors, and its text.
 
         Has the anchors doubt what names that changed meanwhile may answer to.
         """
@@ -66,11 +68,9 @@ class SoftLinks:
             known[path] = -1 if entry is None else entry.id
         return known[paths]
 
-    def _leads_to(self, target: str) -> str | None:
-        number = self._store.corpus.anchors.target(target)
-        if number is not None:
-            self._alike.add(hash_of(_key(target)), number)
-        return self._store.graph.resolve(target, "", "obsidian").path
+    def _leads_to(self, number: int, target: str) -> str | None:
+        self._alike.add(hash_of(_key(target)), number)
+        return self._store.graph.softly(target)
 
 
 def _key(name: str) -> str:

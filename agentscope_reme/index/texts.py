@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from ..vault.pairs import Pairs, hash_of
+from ..vault.pairs import SEVERAL, Pairs, hash_of
 
 _MOST_NEW = 2_048  # texts that wait in a dictionary
 
@@ -52,7 +52,10 @@ class Texts:
         """The number of a text, None for one that is not there."""
         number = self._new.get(text)
         if number is None and len(self.names) > len(self._new):
-            return next((one for one in self._numbers.of(hash_of(text)) if self.names[one] == text), None)
+            key = hash_of(text)
+            one = self._numbers.only(key)
+            some = [one] if one >= 0 else self._numbers.of(key) if one == SEVERAL else []
+            return next((one for one in some if self.names[one] == text), None)
         return number
 
     def forget(self, text: str) -> None:

@@ -14,7 +14,7 @@ from typing import Literal
 from unicodedata import normalize
 
 from ..expression import expression
-from .pairs import Pairs, hash_of
+from .pairs import NONE, Pairs, hash_of
 from .pieces import Pieces
 
 LinkRule = Literal["literal", "obsidian"]
@@ -171,6 +171,21 @@ class LinkIndex:
             or [path for path in near if ("/" + same[path]).endswith(_ends(folded))]
             or sorted(self.path(one) for one in self._by_name.of(hash_of(folded)) if folded in self._names_of(one))
         )
+
+    def the_one(self, target: str) -> str | None:
+        """What :meth:`obsidian` finds, where that is one path; for most targets in a tenth of its time."""
+        exact = normalize("NFC", target)
+        folded = exact.casefold()
+        if "/" not in folded:
+            one, other = self._by_base.only(hash_of(folded)), self._by_base.only(hash_of(folded + ".md"))
+            if one == NONE and other == NONE and self._by_name.only(hash_of(folded)) == NONE:
+                return None
+            if min(one, other) == NONE < max(one, other):
+                path = self.path(max(one, other))
+                if _fold(path).rpartition("/")[2] in (folded, folded + ".md"):
+                    return path
+        found = self.obsidian(target)
+        return found[0] if len(found) == 1 else None
 
     def _of_base(self, base: str) -> Iterator[str]:
         for number in self._by_base.of(hash_of(base)):

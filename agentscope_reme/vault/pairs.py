@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from zlib import crc32
 
+NONE, SEVERAL = -1, -2  # instead of a number
 _FEW = 64  # new entries that are put to their places one by one; more are sorted in
 
 
@@ -59,6 +60,16 @@ class Pairs:
         if most is not None:
             end = min(end, begin + most)
         return [pair & 0xFFFFFFFF for pair in self._sorted[begin:end]]
+
+    def only(self, key: int) -> int:
+        """The number of a key that has a single one, ``NONE`` or ``SEVERAL`` otherwise."""
+        self._settle()
+        pairs, begin = self._sorted, key << 32
+        at = bisect_left(pairs, begin)
+        end = begin + 0x1_0000_0000
+        if at == len(pairs) or pairs[at] >= end:
+            return NONE
+        return SEVERAL if at + 1 < len(pairs) and pairs[at + 1] < end else pairs[at] - begin
 
     def _settle(self) -> None:
         if not self._new:

@@ -187,6 +187,8 @@ def compare(
 ) -> None:
     assert len(changed) == len(files)
     assert changed.unresolved() == anew.unresolved()
+    for target in TARGETS:
+        assert changed.softly(target) == anew.resolve(target, rule="obsidian").path
     for path in PATHS:
         assert changed.outlinks(path) == anew.outlinks(path)
         assert changed.inlinks(path) == anew.inlinks(path)

@@ -16,13 +16,13 @@ class Vault:
         self.links = SoftLinks(self.store)
         self.asked: list[str] = []
         self.put("links.md", links=("cats", "Cats.md", "dogs", "felines", "n7"))
-        real = self.store.graph.resolve
+        real = self.store.graph.softly
 
-        def resolve(target, source="", rule=None):
+        def softly(target):
             self.asked.append(target)
-            return real(target, source, rule)
+            return real(target)
 
-        self.store.graph.resolve = resolve
+        self.store.graph.softly = softly
 
     def put(self, path: str, *aliases: str, links: tuple[str, ...] = ()) -> None:
         title = path.rpartition("/")[2].removesuffix(".md")

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentscope_reme.vault.pairs import Pairs, hash_of
+from agentscope_reme.vault.pairs import NONE, SEVERAL, Pairs, hash_of
 
 keys = st.sampled_from([0, 1, 2, 2**32 - 1])
 numbers = st.sampled_from([0, 1, 5, 2**32 - 1])
@@ -23,6 +23,8 @@ def test_it_answers_as_a_set_of_pairs_does(steps):
         else:
             assert pairs.of(key) == sorted(two for one, two in known if one == key)
             assert pairs.has(key) == any(one == key for one, _ in known)
+            own = [two for one, two in known if one == key]
+            assert pairs.only(key) == (own[0] if len(own) == 1 else SEVERAL if own else NONE)
     assert list(pairs) == sorted(known)
     assert len(pairs) == len(known)
 

@@ -212,7 +212,9 @@ def test_after_any_changes_every_spelling_is_answered_by_the_rule(hashes, change
                 files[path] = tuple(names)
         assert len(index) == len(files)
         for target in (spelling for spelling in SPELLINGS if spelling):
-            assert index.obsidian(target) == plain_answer(target, files)
+            found = plain_answer(target, files)
+            assert index.obsidian(target) == found
+            assert index.the_one(target) == (found[0] if len(found) == 1 else None)
             if target in files:
                 assert index.literal(target) == [target]
             else:
