@@ -6,7 +6,6 @@ Most of a vault's stretches hold no word of a question: nothing here is as long 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .boosts import Context, Weights, ceiling_factors
 from .keyword_columns import Ints
@@ -29,8 +28,10 @@ class Candidates:
         """The scores of some stretches as wholes, candidates or not."""
         if not len(self.stretches):
             return np.zeros(len(stretches))
-        at = np.minimum(np.searchsorted(self.stretches, stretches), len(self.stretches) - 1)
-        return np.where(self.stretches[at] == stretches, self.whole[at], 0.0)
+        at = self.stretches.searchsorted(stretches)
+        whole: Floats = self.whole.take(at, mode="clip")
+        whole *= self.stretches.take(at, mode="clip") == stretches
+        return whole
 
 
 def candidates(question: Question, context: Context, weights: Weights) -> Candidates:
@@ -44,12 +45,10 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
     found = np.zeros(table.count, bool)
     found[at] = True
     found[pairs_at] = True
-    near = found & table.joined
-    reached, paired = [], []
-    if near.any():
-        reached, paired = _beside(table, at, near), _beside(table, pairs_at, near)
-        for there, _ in (*reached, *paired):
-            found[there] = True
+    reached = _beside(table, at)
+    paired = _beside(table, pairs_at) if reached else []
+    for there, _ in (*reached, *paired):
+        found[there] = True
     favoured = table.of_files(question.favoured)
     found[favoured] = True
     stretches = found.nonzero()[0]
@@ -87,11 +86,13 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
     return Candidates(stretches, whole, ceilings)
 
 
-def _beside(table: Stretches, at: Ints, near: NDArray[np.bool_]) -> list[tuple[Ints, Ints]]:
-    """The stretches before and after some, and which of those have one; only those marked ``near`` have any."""
-    some = np.flatnonzero(near[at])
+def _beside(table: Stretches, at: Ints) -> list[tuple[Ints, Ints]]:
+    """The stretches before and after some, and which of those have one."""
+    some = table.joined[at].nonzero()[0]
     out: list[tuple[Ints, Ints]] = []
-    for name in ("before", "after"):
-        there = table.column(name)[at[some]]
-        out.append((there[there >= 0], some[there >= 0]))
+    if len(some):
+        for name in ("before", "after"):
+            there = table.column(name)[at[some]]
+            has = there >= 0
+            out.append((there[has], some[has]))
     return out

@@ -53,5 +53,15 @@ class Ends:
 
     def spans(self, numbers: Sequence[int | None]) -> list[tuple[int, int]]:
         """From where to where some columns reach; nowhere for what is none of them."""
-        columns = self.size - 1
-        return [(self[one], self[one + 1]) if one is not None and one < columns else (0, 0) for one in numbers]
+        columns, firsts, more = self.size - 1, self._firsts, self._more
+        out: list[tuple[int, int]] = []
+        for one in numbers:
+            if one is None or one >= columns:
+                out.append((0, 0))
+                continue
+            begin, end = more[one], more[one + 1]
+            if begin == _TOO_FAR or end == _TOO_FAR:
+                out.append((self[one], self[one + 1]))
+            else:
+                out.append((firsts[one >> _SHIFT] + begin, firsts[one + 1 >> _SHIFT] + end))
+        return out

@@ -136,7 +136,7 @@ class KeywordIndex:
     def gather(self, terms: Sequence[str]) -> Gathered:
         """The postings of some terms in living texts; a term that stands twice has them twice."""
         self._settle()
-        base, numbers = self._base, list(map(self._terms.get, terms))
+        base, numbers = self._base, self._terms.find(terms)
         slots, tf, sizes = base.read(numbers)
         if self._recent:
             more = {at: found for at, one in enumerate(numbers) if (found := self._recent_postings(one)) is not None}

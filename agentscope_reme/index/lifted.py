@@ -32,7 +32,7 @@ def holders_of(question: Question) -> Holders:
     found = np.zeros(0, np.int64)
     if not 0 < len(question.proving) <= MOST_WORDS or not question.links:
         return Holders(found)
-    groups = [question.sum_stretch[np.isin(question.sum_term, group)] for group in question.proving]
+    groups = [question.stretches_with(group) for group in question.proving]
     groups.sort(key=len)
     if 0 < len(groups[0]) <= _MOST_RARE:
         found = distinct(groups[0])

@@ -159,6 +159,13 @@ class Question:
                 np.add.at(proof, label_files(found.slots), alone.repeat(found.sizes))
         return self._label_proof[files]
 
+    def stretches_with(self, group: Sequence[int]) -> Ints:
+        """The stretches that hold any of some terms, each as often as it holds different ones."""
+        has = self.sum_term == group[0]
+        for other in group[1:]:
+            has |= self.sum_term == other
+        return self.sum_stretch[has]
+
     def named_in_full(self, files: Ints) -> NDArray[np.bool_]:
         """Whether the names and fields of some files hold every content word."""
         return self.label_evidence(files) >= self._all_proof * (1 - 1e-9)

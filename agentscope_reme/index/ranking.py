@@ -200,9 +200,11 @@ def _score(
     score = np.where(score > 0, score + whole, 0.0)
     if len(question.favoured) and len(chosen):
         files = table.column("file")[chosen]
-        opens = np.concatenate((_TRUE, files[1:] != files[:-1]))
-        files, begins = files[opens], begins[opens]
-        counts = np.diff(begins, append=len(slots))
+        counts = sizes
+        if table.joined[chosen].any():
+            opens = np.concatenate((_TRUE, files[1:] != files[:-1]))
+            files, begins = files[opens], begins[opens]
+            counts = np.concatenate((begins[1:], ends[-1:])) - begins
         own, score = score, _with_bonus(question, slots, files, begins, counts, score, whole)
         if len(holders.stretches):
             if context.allowed is not None:
@@ -326,26 +328,25 @@ def _with_bonus(
 
 def _order(corpus: Corpus, slots: Ints, scores: Floats, preferred: frozenset[int]) -> list[int]:
     """Score, then what the user put first, then path and line."""
-    order = np.argsort(-scores, kind="stable")
-    ordered = scores[order]
-    tied = np.zeros(len(order), bool)
-    equal = ordered[1:] == ordered[:-1]
-    tied[1:] |= equal
-    tied[:-1] |= equal
-    out: list[int] = order.tolist()
-    if equal.any():
-        some = order[tied]
-        files = corpus.column("file")[slots[some]].tolist()
-        paths = corpus.files.paths_by_id
-        keys = zip(
-            (-scores[some]).tolist(),
-            [file not in preferred for file in files],
-            [paths[file] for file in files],
-            corpus.column("first")[slots[some]].tolist(),
-            corpus.column("number")[slots[some]].tolist(),
-            some.tolist(),
-            strict=True,
-        )
-        for at, key in zip(tied.nonzero()[0].tolist(), sorted(keys), strict=True):
-            out[at] = key[-1]
-    return out
+    order: list[int] = (-scores).argsort(kind="stable").tolist()
+    values = scores.tolist()
+    ordered = [values[at] for at in order]
+    tied = [at for at in range(1, len(order)) if ordered[at] == ordered[at - 1]]
+    if not tied:
+        return order
+    places = sorted({*tied, *(at - 1 for at in tied)})
+    some = [order[at] for at in places]
+    slots = slots[some]
+    files, paths = corpus.column("file")[slots].tolist(), corpus.files.paths_by_id
+    keys = zip(
+        [-values[at] for at in some],
+        [file not in preferred for file in files],
+        [paths[file] for file in files],
+        corpus.column("first")[slots].tolist(),
+        corpus.column("number")[slots].tolist(),
+        some,
+        strict=True,
+    )
+    for at, key in zip(places, sorted(keys), strict=True):
+        order[at] = key[-1]
+    return order

@@ -46,12 +46,14 @@ class Stretches:
 
     def of_files(self, files: Ints) -> Ints:
         """The stretches of some living files, in no order."""
-        first = self._first[files[files < len(self._first)]]
+        first = self._first.take(files, mode="clip")  # its last one is of no file
         found = [first[first >= 0]]
-        while len(found[-1]):
-            after = self.column("after")[found[-1]]
-            found.append(after[after >= 0])
-        return np.concatenate(found)
+        some = found[0][self.joined[found[0]]]
+        while len(some):
+            some = self.column("after")[some]
+            some = some[some >= 0]
+            found.append(some)
+        return np.concatenate(found) if len(found) > 1 else found[0]
 
     @property
     def joined(self) -> NDArray[np.bool_]:
@@ -126,7 +128,7 @@ class Stretches:
         )
         for name, value in zip(_FIELDS, values, strict=True):
             table[name][at] = value
-        self._first = grown(self._first, file + 1, -1)
+        self._first = grown(self._first, file + 2, -1)
         self._first[file] = at
 
     def _set(self, ids: Ints, file: Ints, begins: Ints, place: Ints, lengths: Ints, blurred: Ints, flags: Ints) -> None:
@@ -147,6 +149,6 @@ class Stretches:
         table["after"][ids] = np.append(np.where(follows, ids[1:], -1), -1)
         table["joined"][ids] = (table["before"][ids] >= 0) | (table["after"][ids] >= 0)
         opens = np.append(True, ~follows)
-        self._first = grown(self._first, int(file.max()) + 1, -1)
+        self._first = grown(self._first, int(file.max()) + 2, -1)
         self._first[file[opens]] = ids[opens]
         self.total += int(table["length"][ids].sum())

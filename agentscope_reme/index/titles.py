@@ -1,6 +1,6 @@
 """Whether a file's name stands whole in a question: letter by letter, where the first two of them do."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
@@ -40,10 +40,12 @@ class Titles:
         out = [0.0] * len(numbers)
         for at in np.flatnonzero(look).tolist():
             number = int(numbers[at])
-            names = list(_names(corpus.by_id[number]))
-            out[at] = max((worth for name, worth in names if name in text and _stands_in(name, text)), default=0.0)
+            names = _names(corpus.by_id[number])
+            found = [_worth(name) for name in names if name in text and _stands_in(name, text)]
+            if found:
+                out[at] = max(found)
             if len(names) <= _KEPT:
-                for ends, known in zip(self._ends, [*(_ends(name) for name, _ in names), _NONE, _NONE], strict=False):
+                for ends, known in zip(self._ends, [*map(_ends, names), _NONE, _NONE], strict=False):
                     ends[number] = known
         return out
 
@@ -57,20 +59,25 @@ def _pair(chars: str) -> int:
     return 2 + (ord(chars[0]) * 8_191 + ord(chars[1])) % (_PAIRS - 2)
 
 
-def _names(entry: KnownFile | None) -> Iterable[tuple[str, float]]:
-    """The names of a file with their worth: the square root of their length in Chinese characters.
-
-    Latin letters count 1/2.5 (retrieval ledger, section 5). A name of one character, or of less than three Latin
-    letters, is a word like others.
-    """
+def _names(entry: KnownFile | None) -> list[str]:
+    """The names of a file. One of a single character, or of less than three Latin letters, is a word like others."""
     if entry is None:
-        return
+        return []
+    title, _, _, aliases = entry.card
     stem = entry.path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
-    for name in dict.fromkeys(one.strip().casefold() for one in (entry.title, stem, *entry.aliases)):
-        latin = sum(1 for char in name if char < "\u2e80")
-        length = len(name) - latin + latin / 2.5
-        if length >= 1.2 and len(name) > 1:
-            yield name, sqrt(length)
+    names = dict.fromkeys([one.strip().casefold() for one in (title, stem, *aliases)])
+    return [name for name in names if len(name) > 2 or (len(name) == 2 and _length(name) >= 1.2)]
+
+
+def _worth(name: str) -> float:
+    """The square root of a name's length in Chinese characters (retrieval ledger, section 5)."""
+    return sqrt(_length(name))
+
+
+def _length(name: str) -> float:
+    """In Chinese characters; Latin letters count 1/2.5."""
+    latin = sum(1 for char in name if char < "\u2e80")
+    return len(name) - latin + latin / 2.5
 
 
 def _stands_in(name: str, text: str) -> bool:

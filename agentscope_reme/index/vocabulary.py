@@ -65,10 +65,32 @@ class Vocabulary:
 
     def get(self, term: str) -> int | None:
         """The number of a term, None for one that is not there."""
+        return self.find((term,))[0]
+
+    def find(self, terms: Sequence[str]) -> list[int | None]:
+        """The number of each of some terms, None for those that are not there."""
         if self._table is not None:
-            return self._table.get(term.encode("utf-8", "surrogatepass"))
-        number = self._known.get(term)
-        return self._settled(term) if number is None else number
+            return [self._table.get(term.encode("utf-8", "surrogatepass")) for term in terms]
+        hashes, first, packed, begins, known = self._hashes, self._first, self._packed, self._begins, self._known
+        numbers = memoryview(self._by_hash)  # type: ignore[arg-type]  # an element of an array of numpy takes longer
+        out: list[int | None] = []
+        for term in terms:
+            number = known.get(term)
+            if number is None:
+                data = term.encode("utf-8", "surrogatepass")
+                wanted = crc32(data)
+                data += b"\n"
+                end = first[(wanted >> 16) + 1]
+                at = bisect_left(hashes, wanted, first[wanted >> 16], end)
+                while at < end and hashes[at] == wanted:
+                    one = numbers[at]
+                    begin = begins[one]
+                    if packed[begin : begin + len(data)] == data:
+                        number = one
+                        break
+                    at += 1
+            out.append(number)
+        return out
 
     def numbers_of_lines(self, lines: bytes) -> Ints:
         """The numbers of distinct terms, one a line; those that are not there are added. For when many more follow."""
@@ -229,19 +251,6 @@ class Vocabulary:
         self._by_hash = numbers[order]
         counts = np.bincount(hashes >> 16, minlength=65_536)
         self._first = array("I", np.append(0, np.cumsum(counts)).astype(np.uint32).tobytes())
-
-    def _settled(self, term: str) -> int | None:
-        hashes = self._hashes
-        data = term.encode("utf-8", "surrogatepass")
-        wanted = crc32(data)
-        end = self._first[(wanted >> 16) + 1]
-        at = bisect_left(hashes, wanted, self._first[wanted >> 16], end)
-        while at < end and hashes[at] == wanted:
-            number = int(self._by_hash[at])
-            if self._packed[self._begins[number] : self._begins[number + 1] - 1] == data:
-                return number
-            at += 1
-        return None
 
 
 def packed(names: Sequence[str]) -> bytes:
