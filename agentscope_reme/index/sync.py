@@ -58,8 +58,8 @@ class Sync:
             for path, status in self._listed():
                 if stop():
                     return self._report(counts, started)
-                seen.add(path)
                 known = self.store.corpus.files.get(path)
+                seen.add(known.path if known is not None else path)  # the text that is kept anyway
                 if known is not None and not every and stamps.looks_same(known, status):
                     counts.unchanged += 1
                     continue
