@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+_SIGNED: tuple[Any, ...] = (np.int8, np.int16, np.int32, np.int64)
+
 
 class Growing:
     """Arrays by name with room for more rows; new rows hold zeros."""
@@ -28,3 +30,16 @@ def grown(values: NDArray[Any], size: int, fill: int = 0) -> NDArray[Any]:
         return values
     more = max(size, len(values) + len(values) // 8 + 64) - len(values)
     return np.append(values, np.full(more, fill, values.dtype))
+
+
+def fitted(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers in one, two or four bytes each, as the least and the largest of them need."""
+    ends = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    kind = next(kind for kind in _SIGNED if all(np.iinfo(kind).min <= end <= np.iinfo(kind).max for end in ends))
+    return values.astype(kind, copy=False)
+
+
+def roomy(values: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
+    """The column, in more bytes where ``more`` numbers need them that are to be written to it."""
+    needed = fitted(more).dtype
+    return values.astype(needed) if needed.itemsize > values.dtype.itemsize else values

@@ -14,8 +14,8 @@ import numpy as np
 from .anchors import Anchors
 from .batch import Batch, collect
 from .bundle import PLAIN
-from .columns import grown
-from .entries import REACH, UNIT_FIELDS, FileEntry, UnitEntry, blur
+from .columns import fitted, grown, roomy
+from .entries import REACH, SMALL_FIELDS, UNIT_FIELDS, FileEntry, UnitEntry, blur
 from .files import Files, FilesById, KnownFile
 from .keyword import KeywordIndex
 from .keyword_columns import Ints, distinct
@@ -111,16 +111,13 @@ class Corpus:
         self._label_file[labels.start : labels.stop] = np.arange(first, first + len(entries))
         self.anchors.add([entry.path for entry in entries], batch.links, batch.targets, batch.anchors)
         added = self.units.add_numbered(batch.terms)
-        for name in self._table:
-            self._table[name] = grown(self._table[name], added.stop)
-        table = {name: column[added.start : added.stop] for name, column in self._table.items()}
-        for name in (*PLAIN, "section"):
-            table[name][:] = batch.columns[name]
-        voices = [*map(self.speaker_id, batch.speakers), -1]
-        table["speaker"][:] = np.array(voices)[batch.columns["speaker"]]
-        table["file"][:] = np.repeat(np.arange(first, first + len(entries)), counts)
         ends = np.cumsum(counts)
-        table["number"][:] = np.arange(len(added)) - np.repeat(ends - counts, counts)
+        numbers = np.arange(len(added)) - np.repeat(ends - counts, counts)
+        voices = [*map(self.speaker_id, batch.speakers), -1]
+        fields = {name: batch.columns[name] for name in (*PLAIN, "section")} | {"number": numbers}
+        fields["speaker"] = np.array(voices)[batch.columns["speaker"]]
+        fields["file"] = np.repeat(np.arange(first, first + len(entries)), counts)
+        table = self._add_rows(added, fields)
         slots = np.arange(added.start, added.stop, dtype=np.int32)
         begins = self.places + np.cumsum(counts + REACH) - counts - REACH
         for number, (entry, end, count, begin) in enumerate(
@@ -131,7 +128,18 @@ class Corpus:
             entry.voices = frozenset(table["speaker"][end - count : end].tolist()) - {-1} if batch.speakers else _MUTE
             self.speaking.update(entry.voices)
             self.files.put(entry)
-        self._place(table, slots, np.repeat(begins, counts) + table["number"], counts)
+        self._place(table, slots, np.repeat(begins, counts) + numbers, counts)
+
+    def _add_rows(self, slots: range, fields: dict[str, Ints]) -> dict[str, Ints]:
+        """Set fields of new units; returns the rows of these, to set the others."""
+        for name, column in self._table.items():
+            if name in SMALL_FIELDS:
+                column = roomy(column, fields[name])
+            self._table[name] = grown(column, slots.stop)
+        rows = {name: column[slots.start : slots.stop] for name, column in self._table.items()}
+        for name, values in fields.items():
+            rows[name][:] = values
+        return rows
 
     def _place(self, table: dict[str, Ints], slots: Ints, places: Ints, counts: Ints) -> None:
         """Put the units of new files, file after file, behind all others; ``table`` is their rows."""
@@ -227,7 +235,9 @@ class Corpus:
         """
         self.tidy(always=True)
         records, arrays, names = self.files.dump()
-        arrays |= {f"unit.{name}": self.column(name) for name in UNIT_FIELDS if name != "place"}
+        arrays |= {
+            f"unit.{name}": self.column(name).astype(kind) for name, kind in UNIT_FIELDS.items() if name != "place"
+        }
         arrays["file.slots"], arrays["file.units"] = self.files.slots(), self.files.column("units")
         names |= {"speakers": self.speakers}
         names["targets"], more = self.anchors.dump(list(self.files))
@@ -284,23 +294,19 @@ class Corpus:
 
     def _append(self, entry: KnownFile, units: Sequence[UnitEntry]) -> None:
         added = self.units.add([unit.terms for unit in units])
-        for name in self._table:
-            self._table[name] = grown(self._table[name], added.stop)
-        span = slice(added.start, added.stop)
-        table = self._table
-        for name in ("first", "last", "begin", "stop", "check", "day", "flags", "text"):
-            table[name][span] = [getattr(unit, name) for unit in units]
-        table["file"][span] = entry.id
-        table["number"][span] = np.arange(len(entry.slots), len(entry.slots) + len(units))
-        table["speaker"][span] = [self.speaker_id(unit.speaker) for unit in units]
         sections = {path: number for number, path in enumerate(entry.sections)}
-        table["section"][span] = [sections.setdefault(unit.headings, len(sections)) for unit in units]
+        fields = {name: np.array([getattr(unit, name) for unit in units], UNIT_FIELDS[name]) for name in PLAIN}
+        fields["file"] = np.full(len(units), entry.id)
+        fields["number"] = np.arange(len(entry.slots), len(entry.slots) + len(units))
+        fields["speaker"] = np.array([self.speaker_id(unit.speaker) for unit in units])
+        fields["section"] = np.array([sections.setdefault(unit.headings, len(sections)) for unit in units])
+        table = self._add_rows(added, fields)
         entry.sections = tuple(sections)
-        voices = set(table["speaker"][span].tolist()) - {-1} - entry.voices
+        voices = set(table["speaker"].tolist()) - {-1} - entry.voices
         if voices:
             entry.voices |= voices
             self.speaking.update(voices)
-        table["stretch"][span] = -1
+        table["stretch"][:] = -1
         slots = np.append(entry.slots, np.arange(added.start, added.stop, dtype=np.int32))
         last = len(entry.slots) > 0 and entry.start + len(entry.slots) + REACH == self.places
         self._clear_places(entry)
@@ -351,10 +357,8 @@ class Corpus:
     def _renumber(self) -> None:
         """Close up file ids, places and speakers."""
         self.numbering += 1
-        # The columns of an index that was opened are those of its file, which cannot be written to.
-        self._table = {
-            name: column if column.flags.writeable else column.copy() for name, column in self._table.items()
-        }
+        for name in SMALL_FIELDS:
+            self._table[name] = fitted(self._table[name])
         self.files.renumber()
         spoken = self.column("speaker")
         used = distinct(spoken[spoken >= 0])

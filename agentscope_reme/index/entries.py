@@ -40,6 +40,8 @@ UNIT_FIELDS = {
     "text": "q",  # key of the text that is embedded, 0 for none
     "flags": "B",
 }
+# Fields that few search for and nothing is reckoned with as an array: in as few bytes as their values need.
+SMALL_FIELDS = ("number", "first", "last", "begin", "stop", "speaker", "section")
 TIME_WORDS, CORRECTS, HEADING_ONLY, ASKS, REPEATS = 1, 2, 4, 8, 16
 
 

@@ -221,7 +221,7 @@ def _score(
         on_day = np.isin(corpus.column("day")[slots], days)
         alone = on_day & (score <= 0)
         # The first unit of each file of the day before the second of any.
-        score[alone] = DAY_ALONE * ideal / (1 + corpus.column("number")[slots[alone]])
+        score[alone] = DAY_ALONE * ideal / (1.0 + corpus.column("number")[slots[alone]])
         evidence[alone] = 0.0
         dated = bool(on_day.any())
     if context.allowed is not None:
