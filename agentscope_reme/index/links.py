@@ -1,7 +1,7 @@
 """What an index can be asked about links: walks from a note, links that lead nowhere, notes that may name a file."""
 
-import asyncio
 import logging
+import time
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .freshness import Freshness
     from .graph import LinkGraph, Step
     from .opened import Opened
+    from .own_thread import OwnThread
     from .store import Store
 
 log = logging.getLogger(__name__)
@@ -103,6 +104,7 @@ class LinkQuestions:
     vault: "Vault"
     config: "ReMeConfig"
     _freshness: "Freshness"
+    _thread: "OwnThread"
     _open: "Opened | None"
     _closed: bool
 
@@ -124,10 +126,14 @@ class LinkQuestions:
         check_number("limit", limit)
         check_choice("direction", direction, _DIRECTIONS)
         await self._freshness.wait_until_current(self.config.search_wait)
-        return await asyncio.to_thread(self._walk, path, depth, direction, limit)
+        return await self._thread.run(self._walk, path, depth, direction, limit, self._patience())
 
-    def _walk(self, path: str, depth: int, direction: str, limit: int) -> Traversal:
-        self._freshness.read_changed(self.config.search_wait)
+    def _patience(self) -> float:
+        """Until when (monotonic time) an answer waits for files that are being read; its turn counts."""
+        return time.monotonic() + self.config.search_wait
+
+    def _walk(self, path: str, depth: int, direction: str, limit: int, until: float) -> Traversal:
+        self._freshness.read_changed(until - time.monotonic())
         store = self._opened().store
         with store.lock:
             return walk(store, path, depth, direction, limit)
@@ -136,10 +142,10 @@ class LinkQuestions:
         """Links that lead to no note: there is none (yet), several answer to the name, or it lies outside the vault."""
         self._must_be_open()
         await self._freshness.wait_until_current(self.config.search_wait)
-        return await asyncio.to_thread(self._loose_links)
+        return await self._thread.run(self._loose_links, self._patience())
 
-    def _loose_links(self) -> tuple[LooseLink, ...]:
-        self._freshness.read_changed(self.config.search_wait)
+    def _loose_links(self, until: float) -> tuple[LooseLink, ...]:
+        self._freshness.read_changed(until - time.monotonic())
         store = self._opened().store
         with store.lock:
             return loose_links(store.graph)

@@ -13,6 +13,7 @@ from ..models import IndexReport, NodeHit, SearchResult
 from .arguments import check_number, check_search, check_text
 from .freshness import Freshness, result_of
 from .links import LinkQuestions
+from .own_thread import OwnThread
 from .vectors_questions import VectorQuestions
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Index(LinkQuestions, VectorQuestions):
         self._working: Sync | None = None  # what builds an index beside the open one
         self._freshness = Freshness(vault.root, self._opened, lambda: self._closed)
         vault.subscribe(self._freshness.changed)
+        self._thread = OwnThread("reme-search")
         self._vectors = self._arm(embedding_model) if embedding_model is not None else None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Index":
@@ -82,7 +84,7 @@ class Index(LinkQuestions, VectorQuestions):
 
         asked = await self._asked(query)
         request = Request(query, limit, min_score, filter, token_budget, asked)
-        result = await asyncio.to_thread(self._find, request, behind)
+        result = await self._thread.run(self._find, request, behind, self._patience())
         return result if self._vectors is None else self._vectors.judged(result, asked)
 
     async def node_search(self, query: str, limit: int = 10) -> list[NodeHit]:
@@ -94,7 +96,7 @@ class Index(LinkQuestions, VectorQuestions):
         check_text("query", query)
         check_number("limit", limit)
         await self._freshness.wait_until_current(self.config.search_wait)
-        return await asyncio.to_thread(self._find_nodes, query, limit)
+        return await self._thread.run(self._find_nodes, query, limit, self._patience())
 
     async def sync(self) -> IndexReport:
         """Look at every file now and take in what has changed."""
@@ -146,6 +148,7 @@ class Index(LinkQuestions, VectorQuestions):
             return
         self._closed = True
         await asyncio.to_thread(self._shut)
+        self._thread.close()
 
     def status(self) -> dict[str, Any]:
         """What is on, stale or failed; computes nothing and opens nothing."""
@@ -250,9 +253,9 @@ class Index(LinkQuestions, VectorQuestions):
 
     # --- searching ------------------------------------------------------------------------------------------------
 
-    def _find(self, request: "Request", behind: str) -> SearchResult:
+    def _find(self, request: "Request", behind: str, until: float) -> SearchResult:
         opened = self._opened()
-        left = self._freshness.read_changed(self.config.search_wait)
+        left = self._freshness.read_changed(until - time.monotonic())
         if left and not behind:
             behind = f"the index is behind the files: {left} that have changed are still to be read"
         today = self._clock().date()
@@ -267,10 +270,10 @@ class Index(LinkQuestions, VectorQuestions):
         note = f"{behind}; {result.note}" if result.note else behind
         return SearchResult("stale", result.hits, note, request.query, result.evidence)
 
-    def _find_nodes(self, query: str, limit: int) -> list[NodeHit]:
+    def _find_nodes(self, query: str, limit: int, until: float) -> list[NodeHit]:
         from .nodes import find_nodes
 
         opened = self._opened()
-        self._freshness.read_changed(self.config.search_wait)
+        self._freshness.read_changed(until - time.monotonic())
         with opened.store.lock:
             return find_nodes(opened.retriever, opened.store.corpus, query, limit, self._clock().date())

@@ -1,0 +1,48 @@
+"""The one thread on which an index answers.
+
+Whatever is asked waits for the index's lock anyway. Each further thread costs memory, as the allocator gives it a heap
+of its own and keeps there what a search has let go, and finds nothing of the last search in its processor's cache.
+"""
+
+import asyncio
+import contextvars
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class OwnThread:
+    """Runs one thing after the other, for any number of event loops; the thread begins with the first of them.
+
+    It ends when the last reference to this goes, at the latest with the interpreter, which waits for what is running.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._closed = False
+        self._start()
+
+    def _start(self) -> None:
+        self._process = os.getpid()
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix=self._name)
+
+    async def run(self, work: Callable[..., T], *arguments: object) -> T:
+        """What ``work(*arguments)`` returns or raises, in the context of the caller.
+
+        Whoever is cancelled leaves at once: what has not begun does not begin, what is running ends unheard.
+        """
+        if self._closed:  # somebody was still waiting for the files
+            return await asyncio.to_thread(work, *arguments)
+        if self._process != os.getpid():
+            self._start()  # a fork has the object and not the thread
+        called = partial(contextvars.copy_context().run, work, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._executor, called)
+
+    def close(self) -> None:
+        """Let the thread end when what it was given is done. Safe to call twice."""
+        self._closed = True
+        self._executor.shutdown(wait=False)
