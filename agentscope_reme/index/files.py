@@ -7,6 +7,7 @@ is nothing for the garbage collector to look at.
 import marshal
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -232,3 +233,37 @@ def _record(known: KnownFile) -> dict[str, Any]:
         "sections": known.sections, "links": records_in(known.packed_links), "fault": known.fault,
     }  # fmt: skip
     return {"path": known.path} | {name: value for name, value in said.items() if value}
+
+
+class Marked:
+    """Paths that somebody has met. Of a file of the corpus that stays as it is, that is a byte."""
+
+    def __init__(self, files: Files) -> None:
+        self._rows = files._rows
+        self._flags = bytearray(len(self._rows.paths))
+        self._paths: set[str] = set()
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, path: str) -> bool:
+        if path in self._paths:
+            return True
+        number = self._rows.ids.get(path)
+        if number is not None and number < len(self._flags):
+            return self._flags[number] > 0
+        return path in compress(self._rows.paths, self._flags)  # put again since
+
+    def add(self, path: str) -> None:
+        """Mark a path, whatever becomes of its file."""
+        self._count += 1
+        self._paths.add(path)
+
+    def add_same(self, known: KnownFile) -> None:
+        """Mark the path of a file."""
+        if known._rows is not self._rows or known.id >= len(self._flags):  # files were numbered anew meanwhile
+            self.add(known.path)
+            return
+        self._count += 1
+        self._flags[known.id] = 1

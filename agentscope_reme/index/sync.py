@@ -16,7 +16,7 @@ from ..vault.storage import read_all
 from . import stamps
 from .batch import Batch, collect
 from .entries import FileEntry
-from .files import KnownFile
+from .files import KnownFile, Marked
 from .moved import Contents, reads_alike
 from .read_ahead import Intake, ReadAhead
 from .reader_process import Identity, identity
@@ -52,17 +52,19 @@ class Sync:
         started = time.perf_counter()
         looking = time.time_ns()
         counts = Counts()
-        seen: set[str] = set()
+        with self.store.lock:
+            seen = Marked(self.store.corpus.files)
         files = []  # those that need more than a look: nothing is kept of the others, which are nearly always all
         with self._reading_ahead() as ahead, self._gathering(counts):
             for path, status in self._listed():
                 if stop():
                     return self._report(counts, started)
                 known = self.store.corpus.files.get(path)
-                seen.add(known.path if known is not None else path)  # the text that is kept anyway
                 if known is not None and not every and stamps.looks_same(known, status):
                     counts.unchanged += 1
+                    seen.add_same(known)
                     continue
+                seen.add(path)
                 files.append((path, status))
                 if known is None and status.st_size <= MAX_FILE_BYTES:
                     ahead.expect(path, status.st_size)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.index.entries import FileEntry
-from agentscope_reme.index.files import Files, FilesById
+from agentscope_reme.index.files import Files, FilesById, Marked
 from agentscope_reme.models import FileLink
 
 PATHS = ["a.md", "b.md", "x/a.md", "张三.md", "MEMORY.md"]
@@ -155,3 +155,43 @@ def test_parts_that_do_not_belong_together_are_refused():
     files.remove("a.md")
     with pytest.raises(ValueError, match="renumber"):
         files.dump()
+
+
+@given(
+    st.lists(entries(), max_size=6),
+    st.lists(st.tuples(st.sampled_from(["put", "mark", "remove", "renumber"]), entries()), max_size=12),
+)
+def test_what_was_met_stays_met_whatever_is_put_meanwhile(first, steps):
+    files = Files()
+    for entry in first:
+        files.put(entry)
+    marked, plain = Marked(files), []
+    for step, entry in steps:
+        known = files.get(entry.path)
+        if step == "put":
+            files.put(entry)
+        elif step == "remove" and known is not None:
+            files.remove(entry.path)
+        elif step == "renumber":
+            files.renumber()
+        elif step == "mark":
+            if known is not None:
+                marked.add_same(known)
+            else:
+                marked.add(entry.path)
+            plain.append(entry.path)
+        assert [path for path in PATHS if path in marked] == [path for path in PATHS if path in plain]
+        assert len(marked) == len(plain)
+
+
+def test_files_that_stay_as_they_are_are_met_in_a_byte_each():
+    files = Files()
+    for number in range(3_000):
+        files.put(FileEntry(f"{number}.md", 1, 1, 1, 1, "d" * 64))
+    marked = Marked(files)
+    for known in files.living():
+        marked.add_same(known)
+    assert len(marked._paths) == 0
+    assert len(marked._flags) == 3_000
+    assert all(path in marked for path in files)
+    assert "other.md" not in marked
