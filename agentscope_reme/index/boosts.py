@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..weights import Weights
 from .corpus import Corpus
 from .entries import ASKS, CORRECTS, REPEATS, TIME_WORDS
-from .keyword_columns import Ints, distinct
+from .keyword_columns import Ints, are_in, distinct
 
 if TYPE_CHECKING:
     from .fusion import Dense
@@ -72,7 +72,7 @@ def stretches_of_days(corpus: Corpus, days: Ints) -> Ints:
     """Stretches that hold a unit of one of some days."""
     if not len(days):
         return np.zeros(0, np.int64)
-    return distinct(corpus.column("stretch")[np.isin(corpus.column("day"), days) & corpus.units.alive])
+    return distinct(corpus.column("stretch")[are_in(corpus.column("day"), days) & corpus.units.alive])
 
 
 def ceiling_factors(
@@ -85,7 +85,7 @@ def ceiling_factors(
         days = context.days if context.days is not None else days_of(corpus)
         near = context.closeness(days)
         days, near = days[near > 0], near[near > 0]
-        slots = np.flatnonzero(np.isin(corpus.column("day"), days) & corpus.units.alive)
+        slots = np.flatnonzero(are_in(corpus.column("day"), days) & corpus.units.alive)
         most = np.ones(table.count)
         close = near[np.searchsorted(days, corpus.column("day")[slots])]
         np.maximum.at(most, corpus.column("stretch")[slots], 1 + weights.date * close)
@@ -138,7 +138,7 @@ def factors(
     if context.closeness is not None and weights.date:
         out *= 1 + weights.date * _nearness(context, corpus.column("day")[slots])
     if context.named and weights.speaker:
-        named = np.isin(corpus.column("speaker")[slots], list(context.named))
+        named = are_in(corpus.column("speaker")[slots], np.array(list(context.named), np.int32))
         for number in distinct(files[named]).tolist():
             entry = corpus.by_id[number]
             if entry is not None and entry.voices <= context.named:

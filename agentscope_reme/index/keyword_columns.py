@@ -123,6 +123,23 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
     return values[opens]
 
 
+def are_in(values: Ints, some: Ints) -> NDArray[np.bool_]:
+    """Which values are among some others. (``np.isin`` loads masked arrays as well, and takes a megabyte for good.)"""
+    if not len(some) or not len(values):
+        return np.zeros(len(values), bool)
+    least, most = int(some.min()), int(some.max())
+    found: NDArray[np.bool_] = (values >= least) & (values <= most)
+    near = found.nonzero()[0]
+    if most - least <= 0xFFFF:
+        marks = np.zeros(most - least + 1, bool)
+        marks[some - least] = True
+        found[near] = marks[values[near] - least]
+    else:
+        some = np.sort(some)
+        found[near] = some[some.searchsorted(values[near])] == values[near]
+    return found
+
+
 def _running(counts: Ints) -> Ints:
     out = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=out[1:])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .keyword_columns import Ints, distinct
+from .keyword_columns import Ints, are_in, distinct
 from .question import Floats, Question
 
 # A question of more words is one for which links may know better; words that stand together in more stretches than
@@ -37,7 +37,7 @@ def holders_of(question: Question) -> Holders:
     if 0 < len(groups[0]) <= _MOST_RARE:
         found = distinct(groups[0])
         for group in groups[1:]:
-            found = found[np.isin(found, group)]
+            found = found[are_in(found, group)]
     return Holders(found if len(found) <= MOST_HOLDERS else found[:0])
 
 
@@ -50,7 +50,7 @@ def kept_below(
     units hold a word of every kind that was asked for, and may be returned.
     """
     corpus = question.corpus
-    whole = complete & np.isin(corpus.column("stretch")[slots], holders.stretches)
+    whole = complete & are_in(corpus.column("stretch")[slots], holders.stretches)
     best = max(holders.best, float(score[whole].max(initial=0.0)))
     if not best:
         return score, holders

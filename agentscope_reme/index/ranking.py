@@ -17,7 +17,7 @@ from .corpus import Corpus
 from .entries import BLUR, HEADING_ONLY, OFFSETS
 from .fusion import NEAR, SURE, Scope, fuse
 from .keyword import top
-from .keyword_columns import Ints, distinct
+from .keyword_columns import Ints, are_in, distinct
 from .lifted import Holders, holders_of, kept_below
 from .question import K1, UNIT, Floats, Question
 
@@ -218,7 +218,7 @@ def _score(
     dated = False
     if len(days):
         ideal = question.ideal or 1.0
-        on_day = np.isin(corpus.column("day")[slots], days)
+        on_day = are_in(corpus.column("day")[slots], days)
         alone = on_day & (score <= 0)
         # The first unit of each file of the day before the second of any.
         score[alone] = DAY_ALONE * ideal / (1.0 + corpus.column("number")[slots[alone]])

@@ -12,6 +12,7 @@ from zlib import crc32
 import numpy as np
 
 from .ends import Ends
+from .freed_memory import give_back
 from .keyword_columns import Ints, ascending
 from .narrow import Narrow
 from .term_table import TermTable
@@ -183,11 +184,8 @@ class Vocabulary:
     def _with_char(self, char: str) -> Ints:
         """Settled terms with a character that UTF-8 writes in three bytes, as it does Chinese."""
         if self._chars is None:
-            codes, terms = _chars_in(self._packed, self._begins.whole())
-            order = np.argsort(codes, kind="stable").astype(np.int32)
-            codes = codes[order]
-            opens = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])) if len(codes) else order
-            self._chars = codes[opens], np.append(opens, len(codes)), Narrow.of(terms[order], np.int32)
+            self._chars = _by_char(*_chars_in(self._packed, self._begins.whole()))
+            give_back()
         known, ends, owners = self._chars
         code = np.uint16(ord(char))  # of another type, all would be copied
         at = int(np.searchsorted(known, code))
@@ -290,6 +288,14 @@ def _chars_in(packed: bytes, begins: Ints) -> tuple[Ints, Ints]:
         codes.append(found | data[at + 2] & 0x3F)
         terms.append((np.searchsorted(begins, at.astype(begins.dtype), "right") - 1).astype(np.int32))
     return np.concatenate(codes), np.concatenate(terms)
+
+
+def _by_char(codes: Ints, terms: Ints) -> tuple[Ints, Ints, Narrow]:
+    """The different characters, where the terms of each begin and the last ones end, and these."""
+    order = np.argsort(codes, kind="stable")
+    codes = codes[order]
+    opens = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])) if len(codes) else order
+    return codes[opens], np.append(opens, len(codes)), Narrow.of(terms[order], np.int32)
 
 
 def _once(numbers: Ints) -> Ints:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agentscope_reme.index import keyword, keyword_columns
 from agentscope_reme.index.keyword import KeywordIndex, top
-from agentscope_reme.index.keyword_columns import RawBM25
+from agentscope_reme.index.keyword_columns import RawBM25, are_in
 
 WORDS = [f"w{number}" for number in range(12)]
 texts = st.lists(st.sampled_from(WORDS), max_size=10)
@@ -265,3 +265,12 @@ def test_what_comes_in_bulk_waits_in_sorted_runs_and_is_joined_once(monkeypatch)
     assert joins == [12], "the base, ten runs, and what is in none"
     assert index.postings("all")[0].tolist() == list(range(10))
     assert index.postings("w3")[1].tolist() == [30]
+
+
+near = st.integers(-3, 9)
+
+
+@given(st.lists(near), st.lists(near | st.sampled_from([-70_000, 70_000, 2**31 - 1])))
+def test_values_among_others_are_told(values, some):
+    found = are_in(np.array(values, np.int32), np.array(some, np.int64))
+    assert found.tolist() == [value in some for value in values]
