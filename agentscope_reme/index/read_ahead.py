@@ -21,8 +21,8 @@ from .reader_process import Identity, receive, send
 
 log = logging.getLogger(__name__)
 
-BATCH = 100  # files
-BATCH_BYTES = 400_000
+BATCH = 200  # files
+BATCH_BYTES = 600_000
 AHEAD = 3  # batches that may lie ready, for each helper
 # Below this a helper's start costs more than it spares.
 LEAST_BYTES = 3_000_000
