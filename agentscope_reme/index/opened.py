@@ -56,6 +56,7 @@ class Opened:
         from .sync import Sync
 
         store = Store(Corpus(), LinkGraph(config.link_resolution))
+        store.graph.kept_text = store.corpus.anchors.text
         retriever = Retriever(vault, store, tokenizer, weights or config.ranking, config.chunk_chars)
         settings = f"{_CONTENT}|{config.chunk_chars}|{config.embed_toc}|{tokenizer.fingerprint}"
         return cls(vault, store, Sync(vault, config, tokenizer, store), retriever, tokenizer, lock, settings)

@@ -18,7 +18,7 @@ from .narrow import Narrow
 from .term_table import TermTable
 
 # Terms looked up while texts are added; beyond this many the look-up table starts over at the next settling.
-_MOST_KNOWN = 30_000
+_MOST_KNOWN = 8_192
 _NEWLINE = 0x0A
 _STEP = 8_192
 _PIECE = 131_072  # bytes

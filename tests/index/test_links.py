@@ -324,3 +324,13 @@ async def test_a_graph_that_is_not_what_the_files_say_is_found_by_comparing(put,
     )
     await index.reindex()
     assert await index.verify() == ()
+
+
+async def test_the_text_of_a_target_is_kept_once_for_the_graph_and_the_words_around_links(put, open_index):
+    put("a.md", "Otters live near [[the far bank]] of the river.\n")
+    index = open_index()
+    await index.sync()
+    store = index._opened().store
+    (kept,) = (text for _, text in store.graph._texts.living())
+    assert kept == "the far bank"
+    assert next(iter(store.corpus.anchors.targets())) is kept
