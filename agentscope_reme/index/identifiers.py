@@ -87,6 +87,17 @@ def compound_terms(compound: Compound, plain: Callable[[str], str]) -> Iterator[
             yield term
 
 
+def is_unmistakable(word: Compound) -> bool:
+    """Whether a word is written by nobody who does not mean it: a name with inner marks, or a number of many parts.
+
+    No prose, no ``U.S.``, no ``3.5`` or ``10:30``, and no name told apart by its capitals alone (``YouTube``).
+    """
+    if word.prose or len(word.whole) < 5 or not (word.parts or len(word.pieces) > 1):
+        return False
+    marks = sum(not character.isalnum() for character in word.whole)
+    return marks > (0 if any(map(str.isalpha, word.whole)) else 2)
+
+
 def plain_or_same(text: str, plain: Callable[[str], str]) -> str:
     """The term of a word that may be plain (a joined ``username``) or not (``src/main.py``)."""
     return (plain(text) or text) if text.isalpha() else text

@@ -10,7 +10,7 @@ from typing import Protocol
 from ..expression import expression
 from .chinese import FUNCTION_CHARS, carries_content
 from .dates import DateMention, asks_when, find_dates
-from .identifiers import Compound, plain_or_same
+from .identifiers import Compound, is_unmistakable, plain_or_same
 from .words import emoji_of, every_word, is_run, normalised, pieces, segments, words_of
 
 # What the larger pieces of an identifier, or a date without its year, and its plain parts weigh beside the whole.
@@ -41,7 +41,8 @@ class QueryTerms:
     present when any of its terms is. ``content_terms`` are the first of each group. ``pairs`` are neighbouring content
     words in order. ``phrases`` are the quoted passages as term sequences. ``single_chars`` are single Chinese
     characters, which no index term need equal: see :func:`terms_with_char`. ``date_terms`` are the terms that come from
-    ``dates``. ``stop_only`` says that nothing but function words was asked for.
+    ``dates``. ``stop_only`` says that nothing but function words was asked for. ``identifiers`` are the terms of names
+    that nobody writes by chance (``serve_forever``, ``src/main.py``), whole or as a larger piece.
     """
 
     text: str
@@ -56,6 +57,7 @@ class QueryTerms:
     date_terms: tuple[str, ...] = ()
     asks_when: bool = False
     stop_only: bool = False
+    identifiers: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -68,6 +70,7 @@ class _Parts:
     single_chars: dict[str, None] = field(default_factory=dict)
     date_terms: dict[str, None] = field(default_factory=dict)
     runs: list[str] = field(default_factory=list)
+    identifiers: dict[str, None] = field(default_factory=dict)
 
     def weigh(self, term: str, weight: float) -> None:
         self.weights[term] = max(weight, self.weights.get(term, 0.0))
@@ -108,6 +111,7 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
         date_terms=tuple(parts.date_terms),
         asks_when=asks_when(plain_text),
         stop_only=stop_only and bool(parts.weights) and all(char in FUNCTION_CHARS for char in parts.single_chars),
+        identifiers=tuple(parts.identifiers),
     )
 
 
@@ -154,6 +158,8 @@ def _add_compound(parts: _Parts, word: Compound, tokenizer: QueryTokenizer) -> N
     parts.content(whole, *([word.exact] if word.exact else []), *larger, *plain_parts)
     for term in (*([word.exact] if word.exact else []), *larger):
         parts.weigh(term, _PIECE_WEIGHT)
+    if is_unmistakable(word):
+        parts.identifiers.update(dict.fromkeys((whole, *([word.exact] if word.exact else []), *larger)))
     for term in plain_parts:
         parts.weigh(term, _PART_WEIGHT)
 

@@ -166,6 +166,23 @@ class Question:
             has |= self.sum_term == other
         return self.sum_stretch[has]
 
+    def named_outright(self, slots: Ints) -> float:
+        """The evidence of the one among some units that has most of the identifiers asked for, or the only word.
+
+        From 0 to 1. They are there or not, however often and however long the text around them is.
+        """
+        outright = {self._number[name] for name in self.query.identifiers}
+        if len(self.groups) == 1:
+            outright.add(self.groups[0][0])
+        shown = np.zeros(len(slots))
+        for group in self.proving:
+            most = np.zeros(len(slots))
+            for at in outright.intersection(group):
+                has = np.isin(slots, self.slots[self.term == at])
+                most[has] = np.maximum(most[has], self.proof[at])
+            shown += most
+        return float(shown.max(initial=0.0)) / self._all_proof if self._all_proof else 0.0
+
     def named_in_full(self, files: Ints) -> NDArray[np.bool_]:
         """Whether the names and fields of some files hold every content word."""
         return self.label_evidence(files) >= self._all_proof * (1 - 1e-9)

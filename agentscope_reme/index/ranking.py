@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 WEAK = 0.195
 DAY_ALONE = 0.01  # of the ideal score: what a unit gets for standing under the day asked for, without a shared word
 DIGITS = 6
+PROVING = 20  # the best units, of which the one with the most evidence counts
 CANDIDATES = 256  # of each arm, where vectors take part
 _SHIFTS = np.array(OFFSETS)[:, None]
 _SHARES = np.array([BLUR[abs(offset)] for offset in OFFSETS], np.float64)[:, None]
@@ -152,7 +153,10 @@ def _best(question: Question, scored: _Scored, context: Context, want: int) -> R
     scores = (scored.raw / (scored.raw + ideal)).round(DIGITS)
     best = top(scores, want)
     best = best[_order(corpus, scored.slots[best], scores[best], context.preferred)]
-    proof = float(scored.evidence[best[:20]].max(initial=0.0)) / question.possible if question.possible else 0.0
+    seen = best[:PROVING]
+    proof = float(scored.evidence[seen].max(initial=0.0)) / question.possible if question.possible else 0.0
+    if proof < WEAK and (question.query.identifiers or len(question.groups) == 1):
+        proof = max(proof, question.named_outright(scored.slots[seen]))
     return Ranked(scored.slots[best], scores[best], min(proof, 1.0), scored.dated, scored.nearness)
 
 

@@ -40,6 +40,14 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 _PART_MARK = re.compile(r"\[Part \d+/\d+\]")
 _NOT_FRONT = frozenset({"name", "title", "tags", "aliases", "alias", "description"})
+# When a note was written is no date that it is about; a deadline or a birthday is.
+_WRITTEN = frozenset(
+    {
+        "date", "day", "created", "createdat", "datecreated", "creationdate", "ctime", "updated", "updatedat",
+        "dateupdated", "lastupdated", "modified", "modifiedat", "datemodified", "lastmodified", "lastmod", "mtime",
+        "edited", "published", "publishedat", "publishdate", "datepublished", "timestamp", "validfrom", "validto",
+    }
+)  # fmt: skip
 # A passage that says it replaces what was said before.
 _CORRECTS = re.compile(
     r"\b(?:correction|corrected|no longer|changed? (?:to|from)|switched (?:to|from)|moved (?:to|from)"
@@ -247,6 +255,10 @@ def plain(value: Any, depth: int = 0) -> Any:
     return str(value)[:1_000]
 
 
+def _bare(key: Any) -> str:
+    return "".join(filter(str.isalnum, str(key).casefold()))
+
+
 def _values(data: dict[str, Any]) -> Iterable[str]:
     for key, value in data.items():
         if str(key) in _NOT_FRONT:
@@ -254,6 +266,10 @@ def _values(data: dict[str, Any]) -> Iterable[str]:
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, str | int | float) and not isinstance(item, bool):
                 yield str(item)[:500]
+            elif isinstance(item, date) and _bare(key) not in _WRITTEN:
+                yield item.isoformat()[:10]
+            elif isinstance(item, dict):
+                yield from (str(one)[:500] for one in item.values() if isinstance(one, str))
 
 
 class _Spans:

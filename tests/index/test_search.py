@@ -115,6 +115,48 @@ async def test_function_words_alone_never_return_some_notes(put, open_index, que
     assert result.status == "none" or all(query in hit.text for hit in result.hits)
 
 
+def one_in_long_text(word: str) -> str:
+    return " ".join(f"word{number}" for number in range(150)) + f" {word} and so on\n"
+
+
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [
+        ("pluggy", "pluggy"),  # the only word asked for
+        ("np.frombuffer", "np.frombuffer"),
+        ("where is unpack_bits called", "unpack_bits"),
+        ("update_reservation", "update_reservation_flights"),
+        ("E_CONN", "E_CONN_0x80070005"),
+        ("main.py", "src/main.py"),
+        ("10.0.0.1", "10.0.0.1"),
+    ],
+)
+async def test_a_name_that_stands_in_a_hit_is_no_weak_match_however_long_the_text_is(put, open_index, query, word):
+    put("long.md", one_in_long_text(word))
+    for number in range(40):
+        put(f"n{number}.md", f"kettle {number}\n")
+    result = await open_index().search(query)
+    assert (result.status, result.hits[0].path) == ("ok", "long.md")
+    assert query.split()[-2 if "called" in query else 0] in result.hits[0].text
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("who bought the kettle at 10:30 from the harbour master", "10:30"),  # a time is no name
+        ("who sold the well-known kettle of the harbour master", "well-known"),  # nor are ordinary words
+        ("has YouTube lent the harbour master the turquoise kettle", "YouTube"),
+        ("which U.S. harbour master bought the turquoise kettle", "U.S."),
+    ],
+)
+async def test_a_word_with_a_mark_in_it_is_not_taken_for_such_a_name(put, open_index, query, text):
+    put("long.md", one_in_long_text(text))
+    for number in range(40):
+        put(f"n{number}.md", f"the {'harbour' if number % 2 else 'master'} {number}\n")
+    result = await open_index().search(query, filter={"path": "long.md"})
+    assert result.status in ("weak", "none")
+
+
 async def test_one_shared_word_of_many_is_weak(put, open_index):
     for number in range(40):
         put(f"n{number}.md", f"Topic {number}: the weather in town was mild and the market was open.\n")
@@ -396,3 +438,17 @@ async def test_a_note_without_a_word_is_found_by_its_name(put, open_index):
     put("notes/walnut table.md", "It stands in the hall.\n")
     await index.sync()
     assert (await index.search("walnut table")).hits[0].text == "It stands in the hall."
+
+
+@pytest.mark.parametrize(
+    "query", ["2026-04-01", "what is due on April 1, 2026", "4月1日到期的", "harbourmaster Lindqvist"]
+)
+async def test_dates_and_mappings_of_the_front_matter_are_found(put, open_index, query):
+    put("a.md", "---\ndue: 2026-04-01\nowner: {name: Lindqvist, at: harbourmaster}\n---\nPaint the boat.\n")
+    put("b.md", "---\ndue: 2026-05-01\nowner: {name: Okafor}\n---\nPaint the fence.\n")
+    assert await first(open_index(), query) == "a.md"
+
+
+async def test_the_day_a_note_was_written_is_no_word_of_it(put, open_index):
+    put("a.md", "---\nDate-Modified: 2026-04-01\nupdated_at: 2026-04-01 10:00:00\n---\nPaint the boat.\n")
+    assert (await open_index().search("2026-04-01")).status == "none"
