@@ -16,7 +16,7 @@ _UNIT = "day|week|month|year"
 _LETTER, _CHINESE_UNIT = re.compile("[A-Za-z]"), re.compile("[天日晚早周期拜月年]")
 _ENGLISH = expression(
     rf"""\b(?:
-      (?P<day>the\ day\ before\ yesterday|the\ day\ after\ tomorrow
+      (?P<day>(?:the\ )?day\ before\ yesterday|(?:the\ )?day\ after\ tomorrow
         |yesterday|last\ night|today|tonight|this\ morning|tomorrow)
     | (?P<ago>{_COUNT}|an?|a\ couple\ of)\s+(?P<ago_unit>{_UNIT})s?\s+ago
     | (?:(?:in|over|during|for)\s+)?(?:the\s+)?(?:last|past|previous)\s+(?P<past>{_COUNT})\s+(?P<past_unit>{_UNIT})s?
@@ -40,14 +40,14 @@ _CHINESE = expression(
     re.VERBOSE,
 )
 _ENGLISH_DAYS = {
-    "the day before yesterday": -2,
+    "day before yesterday": -2,
     "yesterday": -1,
     "last night": -1,
     "today": 0,
     "tonight": 0,
     "this morning": 0,
     "tomorrow": 1,
-    "the day after tomorrow": 2,
+    "day after tomorrow": 2,
 }
 _CHINESE_DAYS = {"大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "大后": 3, "后": 2}
 _SHIFT = {
@@ -136,7 +136,7 @@ def _count(text: str) -> int:
 
 def _read_english(match: re.Match[str], today: date) -> _Span:
     if match["day"]:
-        return _one(today + timedelta(days=_ENGLISH_DAYS[" ".join(match["day"].lower().split())]))
+        return _one(today + timedelta(days=_ENGLISH_DAYS[match["day"].lower().removeprefix("the ")]))
     if match["ago"]:
         return _shifted(today, -_count(match["ago"]), match["ago_unit"].lower())
     if match["past"]:

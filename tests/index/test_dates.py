@@ -140,6 +140,9 @@ def test_two_yearless_days_are_a_range_of_any_year_and_others_stay_two() -> None
     [
         ("yesterday", "2023-05-23", "2023-05-23"),
         ("The day before yesterday", "2023-05-22", "2023-05-22"),
+        ("what did I do day before yesterday", "2023-05-22", "2023-05-22"),
+        ("the day after tomorrow", "2023-05-26", "2023-05-26"),
+        ("plans for day after tomorrow", "2023-05-26", "2023-05-26"),
         ("tomorrow", "2023-05-25", "2023-05-25"),
         ("last night", "2023-05-23", "2023-05-23"),
         ("last week", "2023-05-15", "2023-05-21"),
