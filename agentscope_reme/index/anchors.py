@@ -98,10 +98,12 @@ class Anchors:
             return leads, values
         order = np.lexsort((-values, leads))
         leads, values = leads[order], values[order]
-        changes = np.flatnonzero(leads[1:] != leads[:-1]) + 1
-        begins, ends = np.concatenate(([0], changes)), np.concatenate((changes, [len(leads)]))
-        place = np.arange(len(leads)) - np.repeat(begins, ends - begins)
-        return leads[begins], np.add.reduceat(values * 0.5**place, begins)
+        opens = np.empty(len(leads), bool)
+        opens[0] = True
+        np.not_equal(leads[1:], leads[:-1], out=opens[1:])
+        begins = opens.nonzero()[0]
+        place = np.arange(len(leads)) - begins[opens.cumsum() - 1]
+        return leads[begins], np.add.reduceat(np.ldexp(values, -place), begins)  # halved ``place`` times
 
     def path(self, number: int) -> str:
         """The path that has a number."""

@@ -80,7 +80,8 @@ def ceiling_factors(
 ) -> NDArray[np.float64]:
     """What no unit of a stretch can be multiplied by more than, for some stretches."""
     table = corpus.stretches
-    out = np.ones(len(stretches))
+    when = weights.when if query.asks_when else 0.0
+    out = _by_flags(when, weights.corrects, 0.0, 0.0)[table.column("flags")[stretches]]
     if context.closeness is not None and weights.date:
         days = context.days if context.days is not None else days_of(corpus)
         near = context.closeness(days)
@@ -89,11 +90,9 @@ def ceiling_factors(
         most = np.ones(table.count)
         close = near[np.searchsorted(days, corpus.column("day")[slots])]
         np.maximum.at(most, corpus.column("stretch")[slots], 1 + weights.date * close)
-        out = most[stretches]
+        out *= most[stretches]
     if context.named and weights.speaker:
         out *= 1 + weights.speaker
-    when = weights.when if query.asks_when else 0.0
-    out *= _by_flags(when, weights.corrects, 0.0, 0.0)[table.column("flags")[stretches]]
     if context.preferred and weights.memory:
         out[among(table.column("file")[stretches], context.preferred)] *= 1 + weights.memory
     return out

@@ -42,13 +42,15 @@ def top(scores: NDArray[Any], k: int) -> Ints:
     """
     if k <= 0 or not len(scores):
         return np.zeros(0, np.int64)
-    bound = scores.dtype.type(0)
     blocks = min(64, len(scores) // (4 * k))
-    if blocks >= 4:
-        width = len(scores) // blocks
-        maxima = scores[: blocks * width].reshape(blocks, width).max(axis=0)
-        bound = np.partition(maxima, width - k)[width - k]
-    found = np.flatnonzero(scores >= bound) if bound > 0 else np.flatnonzero(scores > 0)
+    if blocks < 4:  # so few that all are looked at
+        bound = np.partition(scores, len(scores) - k)[len(scores) - k] if len(scores) > k else 0
+        return (scores >= bound if bound > 0 else scores > 0).nonzero()[0]
+    width = len(scores) // blocks
+    maxima = scores[: blocks * width].reshape(blocks, width).max(axis=0)
+    maxima.partition(width - k)
+    bound = maxima[width - k]
+    found = (scores >= bound if bound > 0 else scores > 0).nonzero()[0]
     if len(found) > k:
         values = scores[found]
         found = found[values >= np.partition(values, len(values) - k)[len(values) - k]]
@@ -72,7 +74,7 @@ class KeywordIndex:
         self._folded = 0  # how many of these texts stand in _recent
         self._folded_ids = 0
         self._recent: dict[int, tuple[array[int], array[int], array[int]]] = {}
-        self._lengths = np.zeros(64, np.int32)
+        self._lengths = np.zeros(64, np.uint16)
         self._longest = 0  # no text was longer
         self._alive = np.zeros(64, bool)
         self._engine = RawBM25(k1, b)

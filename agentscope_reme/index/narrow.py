@@ -16,6 +16,7 @@ from .keyword_columns import Ints
 
 _STEP = 65_536  # values looked at together: what is needed for a moment stays small
 _MOST_PLANES = 4
+_NEAR = 12
 
 
 class Narrow:
@@ -31,6 +32,7 @@ class Narrow:
         "_data",
         "_kind",
         "_larger",
+        "_near",
         "_places",
         "_planes",
         "_values",
@@ -57,6 +59,9 @@ class Narrow:
         self._places = array("i")
         self._places.frombytes(np.ascontiguousarray(at, np.int32).view(np.uint8).data)
         self._at = np.frombuffer(self._places, np.int32)
+        # How many of them lie before each block of values: looked for among all, each step is another part of memory.
+        blocks = np.arange(0, size + (2 << _NEAR), 1 << _NEAR)
+        self._near = array("i", self._at.searchsorted(blocks).astype(np.int32).tobytes())
         most = int(larger.max(initial=0))
         self._larger = larger.astype(np.uint8 if most <= 0xFF else np.uint16 if most <= 0xFFFF else np.int32)
         # Three bytes are read as the lower part of four.
@@ -143,11 +148,11 @@ class Narrow:
         else:
             out = np.concatenate([values[begin:end] for begin, end in spans], dtype=self._kind)
         if places:
-            most, done = len(places), 0
+            near, done = self._near, 0
             for begin, end in spans:
-                first = bisect_left(places, begin)
-                if first < most and places[first] < end:
-                    last = bisect_left(places, end, first, min(most, first + end - begin))
+                first = bisect_left(places, begin, near[begin >> _NEAR], near[(begin >> _NEAR) + 1])
+                last = bisect_left(places, end, near[end >> _NEAR], near[(end >> _NEAR) + 1])
+                if first < last:
                     out[self._at[first:last] + (done - begin)] = self._larger[first:last]
                 done += end - begin
         return out

@@ -90,12 +90,13 @@ class Paired:
         tf = slots >> self._bits
         tf &= self._most
         slots &= self._mask
-        done = 0
-        for begin, end in spans:
-            first = bisect_left(self._at, begin)
-            if first < len(self._at) and self._at[first] < end:
-                self._put_larger(tf, done, begin, end, first)
-            done += end - begin
+        if (tf == self._most).any():
+            done = 0
+            for begin, end in spans:
+                first = bisect_left(self._at, begin)
+                if first < len(self._at) and self._at[first] < end:
+                    self._put_larger(tf, done, begin, end, first)
+                done += end - begin
         return slots, tf
 
     def picked(self, at: Ints) -> tuple[Ints, Ints]:

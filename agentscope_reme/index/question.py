@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from .boosts import Context, Weights
 from .corpus import Corpus
 from .entries import BLUR, HEADING
-from .gathered import Gathered
 from .keyword import top
 from .keyword_columns import Ints
 
@@ -77,9 +76,7 @@ def following(keys: Ints, sizes: Sequence[int], pairs: Sequence[tuple[int, int]]
 
 
 def _shared(body: Ints, head: Ints) -> int:
-    """How many slots are in both; both ascending and distinct."""
-    if not len(body) or not len(head):
-        return 0
+    """How many slots are in both; both ascending and distinct, neither empty."""
     return int(np.count_nonzero(body.take(body.searchsorted(head), mode="clip") == head))
 
 
@@ -211,16 +208,19 @@ class Question:
             if len(holding):
                 self._expanded.add(self._number[name])
                 slots, tf, sizes = self._instead(self._number[name], holding, times, slots, tf, sizes)
-        self._in_text = sizes[:count]
+        self._sizes, self._in_text = sizes, sizes[:count]
         self.heads = sum(self._in_text)
         self.slots, self.tf = slots, tf
         self.tf[self.heads :] = 1
         numbers = np.arange(count, dtype=np.int32)
         self.term = np.concatenate((numbers, numbers)).repeat(sizes)
         self.stretch = self.corpus.column("stretch")[slots]
-        parts = Gathered([], slots, tf, sizes).by_term()
-        for body, head in zip(parts[:count], parts[count:], strict=True):
-            self._found.append(len(body) + len(head) - _shared(body, head))
+        body, head = 0, self.heads
+        for own, above in zip(self._in_text, sizes[count:], strict=True):
+            shared = _shared(slots[body : body + own], slots[head : head + above]) if own and above else 0
+            self._found.append(own + above - shared)
+            body += own
+            head += above
 
     def _instead(
         self, number: int, holding: Ints, times: Ints, slots: Ints, tf: Ints, sizes: list[int]
@@ -237,7 +237,8 @@ class Question:
 
     def _sum_by_stretch(self) -> None:
         """Counts by term and stretch."""
-        keys = self.term.astype(np.int64) << 32
+        numbers = np.arange(len(self.names), dtype=np.int64) << 32
+        keys = np.concatenate((numbers, numbers)).repeat(self._sizes)
         keys |= self.stretch
         sums, counts = _summed(keys[: self.heads], self.tf[: self.heads])
         if self.heads < len(keys):

@@ -10,9 +10,9 @@ from .corpus import Corpus
 from .keyword_columns import Ints
 from .known_file import KnownFile
 
-# How two of a file's names begin and end, as numbers of 16 bits; these for no name, and for one to be looked at.
+# How three of a file's names begin and end, as numbers of 16 bits; these for no name, and for one to be looked at.
 _NONE, _LOOK = 0x0001_0001, 0
-_KEPT = 2
+_KEPT = 3
 _PAIRS = 65_536
 
 
@@ -32,7 +32,7 @@ class Titles:
             self._ends = [np.full(len(corpus.by_id), _LOOK, np.uint32) for _ in range(_KEPT)]
         self._ends = [grown(ends, len(corpus.by_id), _LOOK) for ends in self._ends]
         there = np.zeros(_PAIRS, bool)
-        there[[_LOOK, *(_pair(text[at : at + 2]) for at in range(len(text) - 1))]] = True
+        there[[_LOOK, *map(_pair, text, text[1:])]] = True
         look = np.zeros(len(numbers), bool)
         for ends in self._ends:
             begin_and_end = ends[numbers]
@@ -45,18 +45,18 @@ class Titles:
             if found:
                 out[at] = max(found)
             if len(names) <= _KEPT:
-                for ends, known in zip(self._ends, [*map(_ends, names), _NONE, _NONE], strict=False):
+                for ends, known in zip(self._ends, [*map(_ends, names), *[_NONE] * _KEPT], strict=False):
                     ends[number] = known
         return out
 
 
 def _ends(name: str) -> int:
-    return _pair(name[:2]) << 16 | _pair(name[-2:])
+    return _pair(name[0], name[1]) << 16 | _pair(name[-2], name[-1])
 
 
-def _pair(chars: str) -> int:
+def _pair(one: str, two: str) -> int:
     """Two characters as a number of 16 bits, neither ``_LOOK`` nor half of ``_NONE``; others may have the same."""
-    return 2 + (ord(chars[0]) * 8_191 + ord(chars[1])) % (_PAIRS - 2)
+    return 2 + (ord(one) * 8_191 + ord(two)) % (_PAIRS - 2)
 
 
 def _names(entry: KnownFile | None) -> list[str]:
