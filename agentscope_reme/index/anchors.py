@@ -114,6 +114,10 @@ class Anchors:
         """How many paths have numbers."""
         return len(self._paths.names)
 
+    def target(self, number: int) -> str:
+        """The text of the target that has a number; good until ``numbering`` rises."""
+        return self._targets.names[number]
+
     def targets(self) -> Iterable[str]:
         """The texts of all targets."""
         return (text for _, text in self._targets.living())

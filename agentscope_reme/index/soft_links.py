@@ -3,6 +3,7 @@
 The anchors remember what was found; here is known which of it a file that comes, goes or is renamed puts in doubt.
 """
 
+from array import array
 from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -27,8 +28,10 @@ class SoftLinks:
         self._store = store
         self._corpus: object = None
         self._seen = 0  # of the corpus's changes of names
-        # Numbers of the targets that were looked up, by a hash of what their spellings share.
+        # Numbers of the targets that were looked up, by a hash of what their spellings share, and those that wait for
+        # somebody to change a name.
         self._alike = Pairs()
+        self._waiting = array("I")
         self._numbering = -1  # of those numbers
         # By number of a path in the anchors, the file's id, as far as it has been asked for.
         self._files: Ints = np.zeros(0, np.int32)
@@ -45,10 +48,13 @@ class SoftLinks:
         missed = corpus.renames - self._seen
         anchors = corpus.anchors
         if self._corpus is not corpus or missed > len(corpus.renamed) or self._numbering != anchors.numbering:
-            self._alike, self._numbering = Pairs(), anchors.numbering
+            self._alike, self._waiting, self._numbering = Pairs(), array("I"), anchors.numbering
             self._state = (-1, -1, -1)
             anchors.doubt()
         elif missed:
+            for number in self._waiting:
+                self._alike.add(hash_of(_key(anchors.target(number))), number)
+            self._waiting = array("I")
             for names in islice(corpus.renamed, len(corpus.renamed) - missed, None):
                 for key in set(map(_key, names)):
                     anchors.doubt(self._alike.of(hash_of(key)))  # and perhaps some others
@@ -69,7 +75,7 @@ class SoftLinks:
         return known[paths]
 
     def _leads_to(self, number: int, target: str) -> str | None:
-        self._alike.add(hash_of(_key(target)), number)
+        self._waiting.append(number)
         return self._store.graph.softly(target)
 
 

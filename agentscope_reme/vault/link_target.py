@@ -14,7 +14,7 @@ from typing import Literal
 from unicodedata import normalize
 
 from ..expression import expression
-from .pairs import NONE, Pairs, hash_of
+from .pairs import NONE, Pairs, hash_of, hash_with
 from .pieces import Pieces
 
 LinkRule = Literal["literal", "obsidian"]
@@ -177,12 +177,13 @@ class LinkIndex:
         exact = normalize("NFC", target)
         folded = exact.casefold()
         if "/" not in folded:
-            one, other = self._by_base.only(hash_of(folded)), self._by_base.only(hash_of(folded + ".md"))
-            if one == NONE and other == NONE and self._by_name.only(hash_of(folded)) == NONE:
+            key = hash_of(folded)
+            one, other = self._by_base.only(key), self._by_base.only(hash_with(key, b".md"))
+            if one == NONE and other == NONE and self._by_name.only(key) == NONE:
                 return None
             if min(one, other) == NONE < max(one, other):
                 path = self.path(max(one, other))
-                if _fold(path).rpartition("/")[2] in (folded, folded + ".md"):
+                if path.endswith((f"/{exact}.md", f"/{exact}")) or _base(path) in (folded, folded + ".md"):
                     return path
         found = self.obsidian(target)
         return found[0] if len(found) == 1 else None
@@ -190,7 +191,7 @@ class LinkIndex:
     def _of_base(self, base: str) -> Iterator[str]:
         for number in self._by_base.of(hash_of(base)):
             path = self.path(number)
-            if _fold(path).rpartition("/")[2] == base:
+            if _base(path) == base:
                 yield path
 
 
@@ -250,6 +251,10 @@ def is_attachment(target: str) -> bool:
 
 def _fold(text: str) -> str:
     return normalize("NFC", text).casefold()
+
+
+def _base(path: str) -> str:
+    return _fold(path).rpartition("/")[2]
 
 
 def _ends(target: str) -> tuple[str, str]:

@@ -14,6 +14,11 @@ def hash_of(text: str) -> int:
     return crc32(text.encode("utf-8", "surrogatepass"))
 
 
+def hash_with(key: int, suffix: bytes) -> int:
+    """The key of a text that goes on with ``suffix`` where the text before it has the key ``key``."""
+    return crc32(suffix, key)
+
+
 class Pairs:
     """Distinct pairs of a key and a number, both below 2^32. Not thread-safe.
 

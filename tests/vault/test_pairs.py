@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentscope_reme.vault.pairs import NONE, SEVERAL, Pairs, hash_of
+from agentscope_reme.vault.pairs import NONE, SEVERAL, Pairs, hash_of, hash_with
 
 keys = st.sampled_from([0, 1, 2, 2**32 - 1])
 numbers = st.sampled_from([0, 1, 5, 2**32 - 1])
@@ -35,6 +35,11 @@ def test_many_at_once_are_sorted_in_and_found():
         pairs.add(number * 7_919 % 1_009, number)
     for number in range(1_000):
         assert number in pairs.of(number * 7_919 % 1_009)
+
+
+@given(st.text(), st.sampled_from([".md", "é", ""]))
+def test_the_hash_of_a_longer_text_follows_from_that_of_its_beginning(text, suffix):
+    assert hash_with(hash_of(text), suffix.encode()) == hash_of(text + suffix)
 
 
 def test_a_text_with_a_lone_surrogate_has_a_hash():
