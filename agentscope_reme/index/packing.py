@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..expression import expression
+
+if TYPE_CHECKING:
+    from ..models import SearchHit
 
 _WIDE = expression(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]+")
 _SENTENCE_END = expression(r"(?<=[.!?;])\s+|(?<=[。！？；…\n])")
@@ -287,3 +290,45 @@ def _sentences(text: str) -> Iterable[tuple[int, int]]:
             at = end
     if not text:
         yield 0, 0
+
+
+def within_budget(
+    hits: "Sequence[SearchHit]", budget: int, clip: Callable[[Excerpt, int], Excerpt | None]
+) -> "tuple[SearchHit, ...]":
+    """Hits, best first, with ``budget`` tokens at most: what stands between the units of a hit counts as well.
+
+    The least hits are cut, or left out where nothing readable would remain; the best one stays in any case.
+    """
+    sizes = [count_tokens(hit.text) for hit in hits]
+    over = sum(sizes) - budget
+    kept = list(hits)
+    for at in range(len(kept) - 1, -1, -1):
+        if over <= 0:
+            break
+        hit = kept[at]
+        whole = Excerpt(hit.path, 0, hit.start_line, hit.end_line, hit.text, hit.score)
+        part = clip(whole, sizes[at] - over) if sizes[at] > over else None
+        if part is None and at == 0:
+            part = _beginning(whole, budget)
+        if part is None:
+            del kept[at]
+            over -= sizes[at]
+            continue
+        metadata = {**hit.metadata, "clipped": True}
+        kept[at] = replace(hit, text=part.text, start_line=part.first, end_line=part.last, metadata=metadata)
+        break
+    return tuple(kept)
+
+
+def _beginning(excerpt: Excerpt, tokens: int) -> Excerpt:
+    from ..vault.encoding import safe_cut
+
+    chars = tokens * 4
+    while True:
+        text = excerpt.text[: safe_cut(excerpt.text, chars)].rstrip()
+        if chars <= 1 or count_tokens(text + ELLIPSIS) <= tokens:
+            break
+        chars = min(chars - 1, chars * 7 // 8)
+    in_lines = excerpt.last - excerpt.first == excerpt.text.count("\n")
+    last = excerpt.first + text.count("\n") if in_lines else excerpt.last
+    return excerpt._replace(text=text + ELLIPSIS, last=last)

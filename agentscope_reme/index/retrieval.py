@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..models import SearchHit, SearchResult, SearchStatus
 from .copies import copies_among
 from .links import linked_notes
-from .packing import Excerpt, Group, best_files_first, pack
+from .packing import Excerpt, Group, best_files_first, pack, within_budget
 from .reading import day_number, day_text
 from .soft_links import SoftLinks
 from .standing import Standing, standing_of
@@ -101,6 +101,8 @@ class Retriever:
             if reader.stale:
                 return SearchResult("none", query=request.query), reader.stale
             return SearchResult("none", note=self._rejected(ranked, request), query=request.query), set()
+        if request.token_budget is not None:
+            hits = within_budget(hits, budget, reader.clip)
         status: SearchStatus = "ok"
         note = ""
         if query.groups and ranked.weak:

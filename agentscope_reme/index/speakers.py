@@ -17,6 +17,7 @@ _BOLD = expression(
 _PLAIN = expression(
     rf"{_LEAD}{_TIME}?(?P<name>[^\W\d_][^\W_]*(?:[ .'’·-][^\W_]+){{0,2}})[ \t]*{_TIME}?[:：](?=[ \t]|[^\x00-\x7f])"
 )
+_ITEM, _CLOCK = re.compile(r"[ \t>]*(?:[-*+]|\d{1,4}[.)])[ \t]"), re.compile(r"\d:\d\d")
 _LONGEST_PLAIN = 30
 _LONGEST_CHINESE = 10
 
@@ -35,12 +36,19 @@ _LABELS = frozenset(_LABEL_WORDS.split())
 
 
 def speaker_of(paragraph: str, names: Iterable[str] = ()) -> str:
-    """The speaker at the start of a paragraph, "" if there is none. Plain names count when they are among ``names``."""
+    """The speaker at the start of a paragraph, "" if there is none.
+
+    Plain names count when they are among ``names``, and so do bold ones in a list, where most are labels ("- **Price**:
+    20"), unless they come with a time.
+    """
     if ":" not in paragraph and "：" not in paragraph:
         return ""
     if match := _BOLD.match(paragraph):
         name = (match["outer"] or match["inner"]).strip()
-        return "" if name.casefold() in _LABELS else name
+        if name.casefold() in _LABELS:
+            return ""
+        sure = name in names or name.casefold() in _ROLES or not _ITEM.match(paragraph) or _CLOCK.search(match.group())
+        return name if sure else ""
     match = _PLAIN.match(paragraph)
     if match and (match["name"] in names or match["name"].casefold() in _ROLES):
         return match["name"]
@@ -51,9 +59,11 @@ def speaker_names(paragraphs: Sequence[str]) -> frozenset[str]:
     """Names that open enough lines of a text to be speakers of a dialogue and not labels.
 
     A plain ``Name:`` is a speaker where such names open at least a third of all lines, and one comes back: twice beside
-    another name, or three times alone.
+    another name, or three times alone. A bold one is one where it comes back, and where bold names do, each twice on
+    average: in a list of facts each stands once.
     """
     counts: Counter[str] = Counter()
+    bolds: Counter[str] = Counter()
     lines = 0
     for paragraph in paragraphs:
         if ":" not in paragraph and "：" not in paragraph:
@@ -62,17 +72,22 @@ def speaker_names(paragraphs: Sequence[str]) -> frozenset[str]:
         for line in paragraph.split("\n"):
             lines += 1
             if bold := _BOLD.match(line):
-                counts[(bold["outer"] or bold["inner"]).strip()] += 1
+                name = (bold["outer"] or bold["inner"]).strip()
+                counts[name] += 1
+                bolds[name] += name.casefold() not in _LABELS
             elif (match := _PLAIN.match(line)) and _is_name(match["name"]):
                 counts[match["name"]] += 1
+    bolds = +bolds
+    twice = bolds.total() >= 2 * len(bolds)
+    bold_names = frozenset(name for name, count in bolds.items() if twice or count > 1)
     often = {name for name, count in counts.items() if count > 1}
     if not often or (len(counts) == 1 and counts.total() < 3):
-        return frozenset()
+        return bold_names
     # Where one name comes back, a name that stands there once belongs to the talk as well.
     names = counts.keys() if len(counts) > 1 else often
     if sum(counts[name] for name in names) * 3 < lines:
-        return frozenset()
-    return frozenset(names)
+        return bold_names
+    return bold_names.union(names)
 
 
 def _is_name(name: str) -> bool:

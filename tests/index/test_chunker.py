@@ -254,6 +254,14 @@ def test_speakers_in_list_items_and_behind_times_are_known() -> None:
     assert [unit.speaker for unit in document.units] == ["Ann", "Bob", "Ann", "Bob"]
 
 
+def test_bold_labels_of_a_list_of_facts_are_no_speakers() -> None:
+    facts = "- **Payment Method**: Gift card\n- **Price:** 20\n1. **项目**：最小执行单位\n* __Owner__: Lin\n"
+    assert {unit.speaker for unit in note(facts).units} == {""}
+    talk = "- **Ann**: hi\n- **Bob**: hello\n- **Ann**: bye\n- **Bob**: bye\n"
+    assert [unit.speaker for unit in note(talk).units] == ["Ann", "Bob", "Ann", "Bob"]
+    assert [unit.speaker for unit in note("- **User**: hi\n").units] == ["User"]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -6,6 +6,7 @@ import pytest
 
 from agentscope_reme.errors import ConfigError, StateError
 from agentscope_reme.index import Index
+from agentscope_reme.index.packing import count_tokens
 
 
 async def first(index: Index, query: str) -> str:
@@ -262,6 +263,18 @@ async def test_turns_read_as_speaker_and_text(put, open_index):
     assert (hit.start_line, hit.end_line) == (1, 3)
 
 
+async def test_labels_of_facts_are_shown_as_they_stand_and_count_as_words_that_were_asked_for(put, open_index):
+    put("booking.md", "# Booking\n\n- **Payment Method**: gift card, as ever\n- **Seats**: two on the aisle\n")
+    for number in range(20):
+        put(f"n{number}.md", f"The hotel number {number} has a pool and a garden by the sea.\n")
+    index = open_index()
+    hit = (await index.search("payment method")).hits[0]
+    assert hit.text == "- **Payment Method**: gift card, as ever\n- **Seats**: two on the aisle"
+    # Were it the name of a person, the hotel alone would be asked for.
+    result = await index.search("which payment method did the inspector of the hotel distrust")
+    assert result.status == "weak"
+
+
 async def test_a_journal_is_searched_by_turns(put, open_index):
     def line(number: int, name: str, text: str) -> str:
         message = {"id": f"m{number}", "name": name, "role": "user", "content": text, "timestamp": "2026-03-02 10:00"}
@@ -452,3 +465,18 @@ async def test_dates_and_mappings_of_the_front_matter_are_found(put, open_index,
 async def test_the_day_a_note_was_written_is_no_word_of_it(put, open_index):
     put("a.md", "---\nDate-Modified: 2026-04-01\nupdated_at: 2026-04-01 10:00:00\n---\nPaint the boat.\n")
     assert (await open_index().search("2026-04-01")).status == "none"
+
+
+@pytest.mark.parametrize("budget", [5, 20, 50, 200, 1_000])
+@pytest.mark.parametrize("word", ["ferry", "渡轮"])
+async def test_what_stands_between_passages_counts_in_the_token_budget(put, open_index, budget, word):
+    heading = "a heading that is rather long" if word == "ferry" else "比下面的短句还要长得多的一个标题"
+    for name in "abc":
+        put(f"{name}.md", "".join(f"## {number} {heading}\n\n{word} {number} {name}.\n\n" for number in range(60)))
+    index = open_index()
+    result = await index.search(word, 10, token_budget=budget)
+    assert result.hits
+    assert sum(count_tokens(hit.text) for hit in result.hits) <= budget
+    for hit in result.hits:
+        lines = (index.vault.root / hit.path).read_text().split("\n")[hit.start_line - 1 : hit.end_line]
+        assert hit.text.strip("…") in "\n".join(lines)
