@@ -24,7 +24,11 @@ from .layout import MAX_NAME_BYTES, MAX_PATH_BYTES, is_windows_device
 
 _MAX_LINKS = 40  # as Linux
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROLS = "\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+_CONTROL = re.compile(f"[{_CONTROLS}]")
+# What most paths are: names that hold nothing which is looked at more closely, with one slash between.
+_NAME = rf"[^{_CONTROLS}\\:~/]+"
+_SIMPLE = re.compile(rf"(?:(?!\.\.?/){_NAME}/)*(?!\.\.?\Z){_NAME}")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|file:", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:(?:[/\\]|$)")
 _UNPORTABLE = re.compile(r'[<>:"|?*]')
@@ -44,6 +48,8 @@ def parse_path(path: str, *, folder: bool = False) -> tuple[str, ...]:
     """
     if not isinstance(path, str):
         raise PathError(f"a path is text, not {type(path).__name__}")
+    if _SIMPLE.fullmatch(path) and len(path.encode()) <= MAX_NAME_BYTES:
+        return tuple(path.split("/"))
     return _parsed(path, folder)
 
 

@@ -1,11 +1,13 @@
 """No path, in no operation, reaches a file outside the vault or one that a vault may not hold."""
 
 import os
+import re
 import shutil
 import threading
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -357,6 +359,25 @@ def test_reading_makes_no_folder(tmp_path: Path) -> None:
 
 
 # --- file names from ids and texts --------------------------------------------------------------------------------
+
+pieces = st.sampled_from(
+    ["a", "b.md", ".", "..", "...", "~", "~$", ":", "\\", " ", "\n", "\x7f", "\u202e", "笔", "笔" * 86, "é"]
+)
+paths_of_any_kind = st.lists(pieces | st.just("/") | st.characters(), max_size=8).map("".join)
+
+
+@given(paths_of_any_kind, st.booleans())
+def test_a_simple_path_is_read_as_any_other(path: str, folder: bool) -> None:
+    def read() -> tuple[str, ...] | str:
+        try:
+            return parse_path(path, folder=folder)
+        except PathError as error:
+            return str(error)
+
+    with mock.patch("agentscope_reme.vault.paths._SIMPLE", re.compile("(?!)")):
+        as_any_other = read()
+    assert read() == as_any_other
+
 
 ids = st.one_of(
     st.text(max_size=40),
