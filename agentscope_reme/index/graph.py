@@ -199,9 +199,12 @@ class LinkGraph:
         return (*out.values(), *into)
 
     def _far_end(self, target: str) -> str | None:
-        if target in self._index and not may_be_address(target) and (self.rule == "literal" or target.isascii()):
-            return target  # as most are
-        return _far_end(target, self.resolve(target))
+        if self.rule != "literal" or may_be_address(target):
+            return _far_end(target, self.resolve(target))
+        found = self._index.literal(target)
+        if len(found) == 1:
+            return found[0]
+        return None if is_attachment(target) else target
 
     def naming(self, path: str) -> set[str]:
         """The files that hold a link whose last part is this file's name: those that link to it, and some others."""

@@ -22,7 +22,8 @@ FREE_OF_A_FILE = 4
 OF_ONE_FILE = 0.05
 SMALLEST_CLIP = 25  # tokens; less than this of a excerpt says nothing
 _LONG_SENTENCE = 240
-_ALIKE = 24  # squashed characters from which two excerpts can count as the same statement
+# Squashed characters from which two excerpts can count as the same statement, and so many more one of them may have.
+_ALIKE, _AROUND = 24, 24
 
 
 def count_tokens(text: str) -> int:
@@ -172,7 +173,9 @@ class _Tray:
 
     def is_closed(self) -> bool:
         """Whether nothing more can be taken: all groups are open, and none in the present thousand tokens."""
-        return len(self.groups) >= self._limit and all(group.page != self._page for group in self.groups)
+        if not self._page or len(self.groups) < self._limit:
+            return False
+        return all(group.page != self._page for group in self.groups)
 
     def take(self, file: int, excerpt: Excerpt) -> bool:
         """Print an excerpt, unless it says what was said; False when there is no more room."""
@@ -197,11 +200,20 @@ class _Tray:
         return self._left > 0
 
     def _was_said(self, excerpt: Excerpt, words: str) -> bool:
+        """Whether one that may tell of the same event says the same, apart from a little around it.
+
+        That is a time, a name, a list mark: at most a quarter more, and only around what is long enough to be told.
+        """
         size = len(words)
-        farthest = _around(size)  # what is much longer or shorter is another statement
         for other, said in self._shown:
-            near = -farthest <= len(said) - size <= farthest
-            if near and same_statement(words, said) and _same_occasion(excerpt, other):
+            length = len(said)
+            if length > size:
+                same = words in said and size >= _ALIKE and length - size <= max(_AROUND, size // 4)
+            else:
+                same = said in words and (
+                    length == size or (length >= _ALIKE and size - length <= max(_AROUND, length // 4))
+                )
+            if same and _same_occasion(excerpt, other):
                 return True
         return False
 
@@ -234,20 +246,6 @@ def _same_occasion(one: Excerpt, other: Excerpt) -> bool:
     if one.path == other.path or (one.day and one.day == other.day):
         return True
     return one.journal != other.journal and not (one.day and other.day)
-
-
-def same_statement(one: str, other: str) -> bool:
-    """Whether two squashed texts say the same words, apart from a little around them (a time, a name, a list mark)."""
-    if len(one) > len(other):
-        one, other = other, one
-    if one == other:
-        return True
-    return len(one) >= _ALIKE and len(other) - len(one) <= _around(len(one)) and one in other
-
-
-def _around(size: int) -> int:
-    """How much longer than a statement of so many characters one may be that says the same."""
-    return max(24, size // 4)
 
 
 def clip_text(text: str, most_chars: int, matches: Callable[[str], float]) -> tuple[int, int]:

@@ -150,6 +150,8 @@ class LinkIndex:
         if target in self._numbers:
             return [target]
         exact = normalize("NFC", target)
+        if exact == target and exact not in self._composed:
+            return []
         return sorted((*((exact,) if exact in self._numbers else ()), *self._composed.get(exact, ())))
 
     def obsidian(self, target: str) -> list[str]:
