@@ -120,6 +120,8 @@ def _collect(word: str, level: int, pieces: dict[str, None], parts: dict[str, No
                 _collect(segment, level + 1, pieces, parts)
             if level == 1:
                 _join_neighbours([segment for segment in segments if segment.isalnum()], pieces)
+                if "." in word:
+                    _collect_between_dots(word, pieces)
             return
         level += 1
     lower = word.casefold()
@@ -133,6 +135,17 @@ def _collect(word: str, level: int, pieces: dict[str, None], parts: dict[str, No
             _join_neighbours(camel, pieces)
         return
     _collect_plain(lower, parts)
+
+
+def _collect_between_dots(word: str, pieces: dict[str, None]) -> None:
+    """``array_equal`` of ``np.array_equal``, ``my-file`` of ``my-file.tar.gz``; not ``4-rc1`` of ``1.2.4-rc1``."""
+    for name in word.split("."):
+        name = name.strip("-_&")
+        if not name.isalnum() and name[:1].isalpha():
+            segments = _segments(name, _SEPARATORS[1])
+            if len(segments) > 1:
+                pieces[name.casefold()] = None
+                _join_neighbours([segment for segment in segments if segment.isalnum()], pieces)
 
 
 def _segments(word: str, separators: str) -> list[str]:
@@ -153,6 +166,9 @@ def _collect_version(word: str, pieces: dict[str, None]) -> None:
 
 
 def _collect_plain(word: str, parts: dict[str, None]) -> None:
+    word = word.strip(".")  # ``self.`` of ``self._get_new``
+    if not word:
+        return
     parts[word] = None
     if word.isalpha() or word.isdigit() or word.startswith("0x"):
         return

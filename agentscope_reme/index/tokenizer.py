@@ -30,7 +30,7 @@ from .words import (
 __all__ = ["QueryTerms", "Tokenizer", "terms_with_char"]
 
 # Raise it with every change after which the same text may give other terms: stored indexes are then rebuilt.
-_VERSION = 2
+_VERSION = 3
 # About 6 MB of terms; a vault's everyday vocabulary is smaller than this.
 _MOST_CACHED = 32_768
 _LONGEST_CACHED = 64

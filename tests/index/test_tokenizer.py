@@ -132,6 +132,29 @@ def test_parts_find_an_identifier(part: str, whole: str) -> None:
     assert shared(part, f"text with {whole}, and more") > 0
 
 
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [
+        ("array_equal", "np.array_equal"),
+        ("arrayequal", "np.array_equal"),
+        ("serve_forever", "httpd.serve_forever()"),
+        ("foo_bar", "foo_bar.baz()"),
+        ("my-file", "my-file.tar.gz"),
+        ("foo-bar", "https://sub.foo-bar.com/x"),
+        ("get_new", "self._get_new"),
+        ("self", "self._get_new"),
+        ("py", "marshmallow/__init__.py"),
+    ],
+)
+def test_a_name_between_dots_is_a_term_of_its_own(name: str, whole: str) -> None:
+    assert set(terms(name)[:1]) <= set(terms(f"text with {whole}, and more"))
+
+
+def test_a_number_between_dots_is_no_name() -> None:
+    assert "4-rc1" not in terms("v1.2.4-rc1")
+    assert "4_5" not in terms("10.4_5.6")
+
+
 def test_a_question_about_c_plus_plus_is_not_one_about_c() -> None:
     assert tokenizer.query("C++").content_terms == ("c++",)
     assert shared("C++", "the C language") == 0
