@@ -1,6 +1,6 @@
 """Terms and their numbers in little memory: the bytes of all terms in one piece, found by a 32-bit hash.
 
-A dictionary of strings takes about 110 bytes a term, this takes 11 and the term's own bytes.
+A dictionary of strings takes about 110 bytes a term, this takes 9 and the term's own bytes.
 """
 
 from array import array
@@ -35,7 +35,7 @@ class Vocabulary:
         """``packed`` terms, with their ``hashes`` where they are known. Raises ValueError if not as many."""
         self._packed = packed  # every settled term, each with a line break after it
         self._begins = Ends(np.zeros(1, np.int64))
-        self._hashes = array("I")  # ascending
+        self._lower = array("H")  # of the hashes, ascending, the lower halves
         self._by_hash: Ints = np.zeros(0, np.int32)
         self._first = array("I", bytes(4 * 65_537))  # where each value of a hash's upper half begins
         self._known: dict[str, int] = {}  # new terms, and settled ones that were asked for lately
@@ -72,7 +72,7 @@ class Vocabulary:
         """The number of each of some terms, None for those that are not there."""
         if self._table is not None:
             return [self._table.get(term.encode("utf-8", "surrogatepass")) for term in terms]
-        hashes, first, packed, begins, known = self._hashes, self._first, self._packed, self._begins, self._known
+        lower, first, packed, begins, known = self._lower, self._first, self._packed, self._begins, self._known
         numbers = memoryview(self._by_hash)  # type: ignore[arg-type]  # an element of an array of numpy takes longer
         out: list[int | None] = []
         for term in terms:
@@ -81,9 +81,11 @@ class Vocabulary:
                 data = term.encode("utf-8", "surrogatepass")
                 wanted = crc32(data)
                 data += b"\n"
-                end = first[(wanted >> 16) + 1]
-                at = bisect_left(hashes, wanted, first[wanted >> 16], end)
-                while at < end and hashes[at] == wanted:
+                upper = wanted >> 16
+                wanted &= 0xFFFF
+                end = first[upper + 1]
+                at = bisect_left(lower, wanted, first[upper], end)
+                while at < end and lower[at] == wanted:
                     one = numbers[at]
                     begin = begins[one]
                     if packed[begin : begin + len(data)] == data:
@@ -97,9 +99,7 @@ class Vocabulary:
         """The numbers of distinct terms, one a line; those that are not there are added. For when many more follow."""
         if self._table is None:
             self.settle()
-            hashes = np.zeros(len(self._by_hash), np.uint32)
-            hashes[self._by_hash] = np.frombuffer(self._hashes, np.uint32)
-            self._known, self._table = {}, TermTable(self._packed, self._begins.whole(), hashes)
+            self._known, self._table = {}, TermTable(self._packed, self._begins.whole(), self.hashes())
         return self._table.numbers(lines)
 
     def numbers(self, terms: Sequence[str]) -> list[int]:
@@ -123,13 +123,7 @@ class Vocabulary:
         """Look many terms up at once, in settled ones; add those that are not there."""
         data = [term.encode("utf-8", "surrogatepass") for term in terms]
         wanted = np.fromiter(map(crc32, data), np.uint32, len(data))
-        hashes = np.frombuffer(self._hashes, np.uint32)
-        numbers = np.full(len(data), -1, np.int32)
-        if len(hashes):
-            order = np.argsort(wanted)  # neighbours lie near each other
-            places = np.minimum(np.searchsorted(hashes, wanted[order]), len(hashes) - 1)
-            alike = hashes[places] == wanted[order]
-            numbers[order[alike]] = self._by_hash[places[alike]]
+        numbers = self._with_hash(wanted)
         begins, ends = self._begins.some(np.maximum(numbers, 0)).tolist(), (self._begins.some(numbers + 1) - 1).tolist()
         packed, known, new, settled = self._packed, self._known, self._new, len(self._by_hash)
         for term, encoded, number, begin, end in zip(terms, data, numbers.tolist(), begins, ends, strict=True):
@@ -140,6 +134,20 @@ class Vocabulary:
                 known[term] = number
             else:
                 self._number(term)  # one of several with this hash
+
+    def _with_hash(self, wanted: Ints) -> Ints:
+        """For each of some hashes a settled term that has it, -1 where there is none."""
+        first, lower = np.frombuffer(self._first, np.uint32), np.frombuffer(self._lower, np.uint16)
+        out = np.full(len(wanted), -1, np.int32)
+        at, ends, halves = first[wanted >> 16].astype(np.int64), first[(wanted >> 16) + 1], wanted & 0xFFFF
+        left = np.arange(len(wanted))
+        while len(left := left[at[left] < ends[left]]):
+            alike = lower[at[left]] == halves[left]
+            found = left[alike]
+            out[found] = self._by_hash[at[found]]
+            left = left[~alike]
+            at[left] += 1
+        return out
 
     def _number(self, term: str) -> int:
         number = self.get(term)
@@ -163,7 +171,14 @@ class Vocabulary:
         """The hash of each term in the order of their numbers, to be stored: making them again takes long."""
         self.settle()
         out = np.empty(len(self._by_hash), np.uint32)
-        out[self._by_hash] = np.frombuffer(self._hashes, np.uint32)
+        out[self._by_hash] = self._ascending_hashes()
+        return out
+
+    def _ascending_hashes(self) -> Ints:
+        upper = np.arange(65_536, dtype=np.uint32) << np.uint32(16)
+        first = np.frombuffer(self._first, np.uint32)
+        out: Ints = np.repeat(upper, first[1:] - first[:-1])
+        out |= np.frombuffer(self._lower, np.uint16)
         return out
 
     def holding(self, char: str) -> Ints:
@@ -222,7 +237,7 @@ class Vocabulary:
         self._packed += data
         settled = len(self._by_hash)
         self._set_hashes(
-            np.append(np.frombuffer(self._hashes, np.uint32), hashes),
+            np.append(self._ascending_hashes(), hashes),
             np.append(self._by_hash, np.arange(settled, settled + len(ends), dtype=np.int32)),
         )
 
@@ -239,13 +254,13 @@ class Vocabulary:
         new_number = np.full(len(self._by_hash), -1, np.int32)
         new_number[numbers] = np.arange(len(numbers))
         moved = new_number[self._by_hash]
-        self._set_hashes(np.frombuffer(self._hashes, np.uint32)[moved >= 0], moved[moved >= 0])
+        self._set_hashes(self._ascending_hashes()[moved >= 0], moved[moved >= 0])
         self._known = {}
 
     def _set_hashes(self, hashes: Ints, numbers: Ints) -> None:
         self._chars = None
         order = ascending(hashes)
-        self._hashes = array("I", hashes[order].astype(np.uint32).tobytes())
+        self._lower = array("H", hashes[order].astype(np.uint16).tobytes())
         self._by_hash = numbers[order]
         counts = np.bincount(hashes >> 16, minlength=65_536)
         self._first = array("I", np.append(0, np.cumsum(counts)).astype(np.uint32).tobytes())
