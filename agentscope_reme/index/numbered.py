@@ -41,31 +41,37 @@ class Glossary:
         found = self._numbers[ids]
         unknown = _in_order(ids[found < 0])
         if len(unknown):
-            if len(self._pieces) > 1 and len(unknown) >= _MANY and self._are_the_last(unknown):
-                self._numbers[unknown] = vocabulary.numbers_of_lines(self._pieces[-1])
+            at, whole = self._piece_with(unknown)
+            if whole and at > 0 and len(unknown) >= _MANY:
+                self._numbers[unknown] = vocabulary.numbers_of_lines(self._pieces[at])
+            elif whole:
+                self._numbers[unknown] = vocabulary.numbers(_lines(self._pieces[at]))
             else:
                 self._numbers[unknown] = vocabulary.numbers(self._terms(unknown.tolist()))
             found = self._numbers[ids]
         return found
 
-    def _are_the_last(self, numbers: Ints) -> bool:
-        """Whether numbers, in order, are all that were added last."""
-        count, begin = len(numbers), self._begins[-1]
-        ascending = int(numbers[0]) == begin and bool((np.diff(numbers) == 1).all())
-        return ascending and self._pieces[-1].count(b"\n") == count - 1
+    def _piece_with(self, numbers: Ints) -> tuple[int, bool]:
+        """The piece that the first number is in, and whether the numbers, in order, are all of it, as nearly always.
+
+        Later pieces may be there already: what comes next is unpacked meanwhile.
+        """
+        at = bisect_right(self._begins, int(numbers[0])) - 1
+        whole = int(numbers[0]) == self._begins[at] and bool((numbers[1:] - numbers[:-1] == 1).all())
+        return at, whole and self._pieces[at].count(b"\n") == len(numbers) - 1
 
     def _terms(self, numbers: list[int]) -> list[str]:
-        if numbers[-1] - numbers[0] == len(numbers) - 1 and numbers[0] in self._begins[-1:]:
-            terms = self._pieces[-1].decode("utf-8", "surrogatepass").split("\n")
-            if len(terms) == len(numbers):
-                return terms  # all that are new, as nearly always
         ascending, out = sorted(numbers), dict[int, str]()
         while len(out) < len(ascending):
             at = bisect_right(self._begins, ascending[len(out)]) - 1
-            begin, terms = self._begins[at], self._pieces[at].decode("utf-8", "surrogatepass").split("\n")
+            begin, terms = self._begins[at], _lines(self._pieces[at])
             end = bisect_right(ascending, begin + len(terms) - 1, len(out))
             out |= {number: terms[number - begin] for number in ascending[len(out) : end]}
         return [out[number] for number in numbers]
+
+
+def _lines(piece: bytes) -> list[str]:
+    return piece.decode("utf-8", "surrogatepass").split("\n")
 
 
 class Spelled:

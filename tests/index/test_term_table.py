@@ -94,3 +94,18 @@ def test_an_index_of_large_batches_is_that_of_single_files_and_keeps_no_table(ba
     assert not many.units._terms.takes_much
     stored = [{name: np.asarray(value).tolist() for name, value in corpus.dump()[2].items()} for corpus in (many, one)]
     assert stored[0] == stored[1]
+
+
+def test_large_batches_are_numbered_by_bytes_also_when_later_ones_are_unpacked_already(batches, monkeypatch):
+    told: list[int] = []
+    real = Vocabulary.numbers_of_lines
+    monkeypatch.setattr(
+        Vocabulary, "numbers_of_lines", lambda self, lines: told.append(lines.count(b"\n") + 1) or real(self, lines)
+    )
+    receivers, one, many = [Receiver(), Receiver()], Corpus(), Corpus()
+    for batch in [receivers[reader].unpacked(data) for reader, data, _ in batches]:
+        many.put_batch(batch)
+    assert told == [4_000] * 4, "all but what each reader tells first"
+    for number, (_, _, units) in enumerate(batches):
+        one.put(FileEntry(f"{number}.md", 1, 1, 1, 1, "d" * 64, labels=("river", f"w{number}")), units)
+    assert many.units.names() == one.units.names()
