@@ -157,12 +157,23 @@ class Freshness:
         job = self.start_scan()
         try:
             await result_of(job, seconds)
-        except TimeoutError:
+        except Exception as error:
+            return self._why_behind(error)
+        return ""
+
+    def look_again(self, seconds: float) -> str:
+        """Look at all files once more, since some that were known are gone and may be elsewhere; as above. Blocks."""
+        try:
+            self.start_scan(fresh=True).result(max(0.0, seconds))
+        except Exception as error:
+            return self._why_behind(error)
+        return ""
+
+    def _why_behind(self, error: Exception) -> str:
+        if isinstance(error, TimeoutError):
             share = self._scanner.progress.share if self._scanner is not None else 0.0
             return f"the index is behind the files: {share:.0%} of them have been looked at"
-        except Exception as error:
-            return f"the files could not be looked at ({error}); this is what was known before"
-        return ""
+        return f"the files could not be looked at ({error}); this is what was known before"
 
     def catch_up(self, seconds: float) -> bool:
         """Make sure that what the files are now is in the index; whether that was done in so many seconds. Blocks."""

@@ -259,12 +259,18 @@ class Index(LinkQuestions, VectorQuestions):
         if left and not behind:
             behind = f"the index is behind the files: {left} that have changed are still to be read"
         today = self._clock().date()
+        looked = False
         for _ in range(3):
             with opened.store.lock:
                 result, changed = opened.retriever.search(request, today)
             if not changed:
                 break
             opened.sync.check(sorted(changed))
+            with opened.store.lock:
+                gone = any(path not in opened.store.corpus.files for path in changed)
+            if gone and not looked:  # renamed this moment, perhaps: what it says must not be missing from the answer
+                looked = True
+                behind = self._freshness.look_again(until - time.monotonic()) or behind
         if not behind:
             return result
         note = f"{behind}; {result.note}" if result.note else behind

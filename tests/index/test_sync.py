@@ -539,3 +539,25 @@ def test_a_file_is_gone_only_when_the_system_says_so(tmp_path, monkeypatch):
 
         monkeypatch.setattr(Path, "lstat", refused)
         assert is_gone(tmp_path / "a.md") is gone
+
+
+@pytest.mark.parametrize("folder", [False, True])
+async def test_a_note_that_is_renamed_between_two_searches_is_found_under_its_new_name(
+    put, open_index, vault_dir, monkeypatch, folder
+):
+    monkeypatch.setattr(freshness, "RECONCILE_SECONDS", 3600.0)
+    put("n/a.md", "The ferry leaves at nine.\n")
+    put("b.md", "The tram leaves at ten.\n")
+    index = open_index()
+    assert await found(index, "ferry") == ["n/a.md"]
+    if folder:
+        (vault_dir / "n").rename(vault_dir / "m")
+    else:
+        (vault_dir / "n/a.md").rename(vault_dir / "n/c.md")
+    read = passes(index)
+    result = await index.search("ferry")
+    assert (result.status, [hit.path for hit in result.hits]) == ("ok", ["m/a.md" if folder else "n/c.md"])
+    (vault_dir / result.hits[0].path).unlink()
+    result = await index.search("ferry")
+    assert (result.status, result.hits) == ("none", ())
+    assert passes(index) <= read + 1  # a name in other letters may be read; nothing else is
