@@ -45,10 +45,10 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
     found = np.zeros(table.count, bool)
     found[at] = True
     found[pairs_at] = True
-    reached = _beside(table, at)
-    paired = _beside(table, pairs_at) if reached else []
-    for there, _ in (*reached, *paired):
-        found[there] = True
+    reached, reaching = _beside(table, at)
+    paired, pairing = _beside(table, pairs_at)
+    found[reached] = True
+    found[paired] = True
     favoured = table.of_files(question.favoured)
     found[favoured] = True
     stretches = found.nonzero()[0]
@@ -57,8 +57,8 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
     index[stretches] = np.arange(count, dtype=np.int32)
 
     average = table.total / max(1, table.living)
-    own = index[at]
-    norm = table.column("length")[at] * (STRETCH_K1 * B / (average or 1.0))
+    own = index.take(at)
+    norm = table.column("length").take(at) * (STRETCH_K1 * B / (average or 1.0))
     norm += STRETCH_K1 * (1 - B)
     norm += tf
     # Added up term by term, whatever the stretches' numbers.
@@ -66,16 +66,15 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
     whole = np.bincount(own, worth * (STRETCH_K1 + 1) / norm, count).astype(np.float64, copy=False)
 
     ceilings = weights.session * whole
-    shortest = question.norms(table.column("shortest")[stretches])
+    shortest = question.norms(table.column("shortest").take(stretches))
     most, gain = UNIT * tf, worth * (UNIT * (K1 + 1))
-    ceilings += np.bincount(own, gain / (most + shortest[own]), count)
-    for there, kept in reached:
-        to = index[there]
-        ceilings += np.bincount(to, gain[kept] / (most[kept] + shortest[to]), count)
+    ceilings += np.bincount(own, gain / (most + shortest.take(own)), count)
+    if len(reached):
+        to = index.take(reached)
+        ceilings += np.bincount(to, gain[reaching] / (most[reaching] + shortest[to]), count)
     if len(pairs_at):
-        ceilings += np.bincount(index[pairs_at], pair_worth, count)
-        for there, kept in paired:
-            ceilings += np.bincount(index[there], pair_worth[kept], count)
+        to = np.concatenate((index[pairs_at], index[paired]))
+        ceilings += np.bincount(to, np.concatenate((pair_worth, pair_worth[pairing])), count)
     ceilings[index[favoured]] += question.bonus[table.column("file")[favoured]]
     ceilings *= ceiling_factors(corpus, question.query, context, weights, stretches)
     if context.allowed is not None:
@@ -86,13 +85,12 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
     return Candidates(stretches, whole, ceilings)
 
 
-def _beside(table: Stretches, at: Ints) -> list[tuple[Ints, Ints]]:
-    """The stretches before and after some, and which of those have one."""
-    some = table.joined[at].nonzero()[0]
-    out: list[tuple[Ints, Ints]] = []
-    if len(some):
-        for name in ("before", "after"):
-            there = table.column(name)[at[some]]
-            has = there >= 0
-            out.append((there[has], some[has]))
-    return out
+def _beside(table: Stretches, at: Ints) -> tuple[Ints, Ints]:
+    """The stretches before and after some, and for each of them which of those it is beside."""
+    some = table.joined.take(at).nonzero()[0]
+    if not len(some):
+        return some, some
+    here = at[some]
+    there = np.concatenate((table.column("before")[here], table.column("after")[here]))
+    has = there >= 0
+    return there[has], np.concatenate((some, some))[has]

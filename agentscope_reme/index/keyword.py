@@ -228,11 +228,11 @@ class KeywordIndex:
         if most > k:
             # The texts with one term are different ones: at least k reach the k-th best of these.
             begin = sum(found.sizes[: found.sizes.index(most)])
-            some = scores[slots[begin : begin + most]]
+            some = scores.take(slots[begin : begin + most])
             some.partition(most - k)
-            slots = slots[scores[slots] >= some[most - k]]
+            slots = slots[scores.take(slots) >= some[most - k]]
         slots = distinct(slots)
-        values = scores[slots]
+        values = scores.take(slots)
         if len(slots) > k:
             keep = values >= np.partition(values, len(values) - k)[len(values) - k]
             slots, values = slots[keep], values[keep]

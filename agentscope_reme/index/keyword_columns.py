@@ -260,7 +260,7 @@ class RawBM25(bm25s.BM25):
     def relevance(self, slots: Ints, tf: Ints, idf: NDArray[np.float32]) -> NDArray[np.float32]:
         """What each posting adds to the score of its text, with the float operations in bm25s's order."""
         frequency = tf.astype(np.float32)
-        out = self._norm_by_length()[self.lengths[slots]]
+        out = self._norm_by_length().take(self.lengths.take(slots))
         out += frequency
         np.divide(frequency, out, out=out)
         out *= idf

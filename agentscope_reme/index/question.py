@@ -214,7 +214,7 @@ class Question:
         self.tf[self.heads :] = 1
         numbers = np.arange(count, dtype=np.int32)
         self.term = np.concatenate((numbers, numbers)).repeat(sizes)
-        self.stretch = self.corpus.column("stretch")[slots]
+        self.stretch = self.corpus.column("stretch").take(slots)
         body, head = 0, self.heads
         for own, above in zip(self._in_text, sizes[count:], strict=True):
             shared = _shared(slots[body : body + own], slots[head : head + above]) if own and above else 0

@@ -282,7 +282,7 @@ def _counted(question: Question, near: NDArray[np.bool_], places: Ints) -> Float
     """
     corpus = question.corpus
     width, terms = len(places), len(question.names)
-    at = near[question.stretch].nonzero()[0]
+    at = near.take(question.stretch).nonzero()[0]
     bodies = at[: at.searchsorted(question.heads)]
     heads = at[len(bodies) :]
     pairs = near[question.pair_stretch].nonzero()[0]

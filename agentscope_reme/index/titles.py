@@ -5,7 +5,6 @@ from math import sqrt
 
 import numpy as np
 
-from .columns import grown
 from .corpus import Corpus
 from .keyword_columns import Ints
 from .known_file import KnownFile
@@ -22,35 +21,35 @@ class Titles:
     def __init__(self) -> None:
         self._corpus: Corpus | None = None
         self._state = (-1, -1)
-        self._ends: list[Ints] = []
+        self._ends: Ints = np.zeros((0, _KEPT), np.uint32)  # by file
 
     def worth(self, corpus: Corpus, numbers: Ints, text: str) -> Sequence[float]:
         """For each of some file ids how much it is worth that one of its names stands in ``text`` (case-folded)."""
         state = (corpus.renames, corpus.numbering)
         if corpus is not self._corpus or state != self._state:
             self._corpus, self._state = corpus, state
-            self._ends = [np.full(len(corpus.by_id), _LOOK, np.uint32) for _ in range(_KEPT)]
-        self._ends = [grown(ends, len(corpus.by_id), _LOOK) for ends in self._ends]
+            self._ends = np.full((len(corpus.by_id), _KEPT), _LOOK, np.uint32)
+        elif len(self._ends) < len(corpus.by_id):
+            more = len(corpus.by_id) + len(self._ends) // 8 + 64 - len(self._ends)
+            self._ends = np.concatenate((self._ends, np.full((more, _KEPT), _LOOK, np.uint32)))
         there = np.zeros(_PAIRS, bool)
         there[[_LOOK, *map(_pair, text, text[1:])]] = True
-        look = np.zeros(len(numbers), bool)
-        for ends in self._ends:
-            begin_and_end = ends[numbers]
-            look |= there[begin_and_end >> 16] & there[begin_and_end & 0xFFFF]
+        ends = self._ends.take(numbers, axis=0)
+        look = there[ends >> 16]
+        look &= there[ends & 0xFFFF]
         out = [0.0] * len(numbers)
-        for at in np.flatnonzero(look).tolist():
+        for at in look.any(axis=1).nonzero()[0].tolist():
             number = int(numbers[at])
             names = _names(corpus.by_id[number])
             found = [_worth(name) for name in names if name in text and _stands_in(name, text)]
             if found:
                 out[at] = max(found)
             if len(names) <= _KEPT:
-                for ends, known in zip(self._ends, [*map(_ends, names), *[_NONE] * _KEPT], strict=False):
-                    ends[number] = known
+                self._ends[number] = [*map(_ends_of, names), *[_NONE] * (_KEPT - len(names))]
         return out
 
 
-def _ends(name: str) -> int:
+def _ends_of(name: str) -> int:
     return _pair(name[0], name[1]) << 16 | _pair(name[-2], name[-1])
 
 
