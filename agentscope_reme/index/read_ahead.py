@@ -28,7 +28,7 @@ AHEAD = 3  # batches that may lie ready, for each helper
 LEAST_BYTES = 3_000_000
 MOST_HELPERS = 4
 _PATIENCE = 60.0  # seconds for one batch
-_PIPE = 1 << 20  # bytes: a helper need not wait until its batch has been taken, where the system has such pipes
+_PIPE = 1 << 20  # bytes: with so many a helper need not wait until its batch has been taken
 _PAUSE = 0.1  # seconds between two looks whether it is still wanted
 _RUN = "from agentscope_reme.index.reader_process import serve; serve()"
 
@@ -166,10 +166,12 @@ class ReadAhead:
         command = [sys.executable, "-P", "-c", _RUN]  # nothing from the current folder is imported
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=environment, start_new_session=True, pipesize=_PIPE,
+            env=environment, start_new_session=True,
         )  # fmt: skip
         with self._changed:
             self._processes.append(process)
+        assert process.stdout is not None
+        _widen(process.stdout)
         return process
 
     def _next_batch(self) -> int | None:
@@ -191,6 +193,16 @@ class ReadAhead:
             if number >= self._wanted:
                 self._ready[number] = found
             self._changed.notify_all()
+
+
+def _widen(pipe: IO[bytes]) -> None:
+    """Give a pipe room for a batch, where the system has such pipes and lets this user have one."""
+    try:
+        from fcntl import F_SETPIPE_SZ, fcntl
+
+        fcntl(pipe.fileno(), F_SETPIPE_SZ, _PIPE)
+    except (ImportError, OSError):
+        return  # the helper waits until its batch is taken
 
 
 def _close(pipe: IO[bytes]) -> None:

@@ -102,6 +102,21 @@ def test_a_helper_imports_what_this_process_does_whatever_lies_in_the_current_fo
     assert len(taken) == report.added == 132
 
 
+def test_a_system_without_wide_pipes_has_helpers_nevertheless(vault, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    refused: list[int] = []
+
+    def refuse(*args):
+        refused.append(args[1])
+        raise PermissionError(1, "too many pages in pipes")
+
+    monkeypatch.setattr(fcntl, "fcntl", refuse)
+    taken = taken_by(monkeypatch)
+    report, _ = built(vault, 1)
+    assert len(taken) == report.added == 132
+    assert len(refused) >= 1
+
+
 def test_a_helper_that_dies_leaves_its_files_to_this_process(vault, monkeypatch):
     monkeypatch.setattr(read_ahead, "_RUN", "import sys; sys.stdin.buffer.read(20)")
     taken = taken_by(monkeypatch)
