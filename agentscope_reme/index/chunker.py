@@ -7,7 +7,6 @@ from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from ..models import FileChunk, FileFrontMatter, FileLink
-from .html_passages import read_html
 from .journal_turns import is_journal, is_message, read_turns
 from .markdown_passages import read_note
 from .note_fields import aliases_of, date_of, description_of, path_date, tags_of, title_of
@@ -138,6 +137,8 @@ def _read_other(
         case ".yaml" | ".yml":
             passages = read_yaml(lines, limit)
         case ".html" | ".htm" | ".xhtml":
+            from .html_passages import read_html
+
             passages, found, page_title = read_html(lines, limit)
             title, headings = page_title or title, tuple(found)
         case ".log":
