@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ..models import FileChunk, FileFrontMatter, FileLink
 from .journal_turns import is_journal, is_message, read_turns
@@ -17,8 +17,7 @@ Kind = Literal["note", "journal", "resource"]
 MARKDOWN = (".md", ".markdown")
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """What is scored: a paragraph, a list item, a few table rows or code lines; in a journal, a turn.
 
     ``start_line`` and ``end_line`` are 1-based lines of the file, split on ``\\n`` only. ``text`` is the original text

@@ -16,6 +16,7 @@ MOST_CHARS = 4_000
 # A number that no key is: there is nothing to embed.
 NO_TEXT = 0
 
+_ALPHANUMERIC = expression(r"[A-Za-z0-9\u4e00-\u9fff]")
 _SPACE = expression(r"\s+")
 _WORD = expression(r"[^\W_]+(?:['’][^\W_]+)*")
 _POSSESSIVE = expression(r"['’]s$", re.IGNORECASE)
@@ -27,7 +28,7 @@ def embedded_text(speaker: str, text: str) -> str:
     Neither place, title nor headings belong to it, so that text which moves keeps its vector.
     """
     line = " ".join(unicodedata.normalize("NFC", spoken(speaker, text)).split())[:MOST_CHARS]
-    return line if any(char.isalnum() for char in line) else ""
+    return line if _ALPHANUMERIC.search(line) or any(char.isalnum() for char in line) else ""
 
 
 def text_key(text: str) -> int:

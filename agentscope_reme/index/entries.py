@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..models import FileLink
 from ..vault.layout import MEMORY_FILE
@@ -45,8 +45,7 @@ SMALL_FIELDS = ("number", "first", "last", "begin", "stop", "speaker", "section"
 TIME_WORDS, CORRECTS, HEADING_ONLY, ASKS, REPEATS = 1, 2, 4, 8, 16
 
 
-@dataclass(frozen=True, slots=True)
-class UnitEntry:
+class UnitEntry(NamedTuple):
     """One unit as it goes into the corpus. Fields as in ``UNIT_FIELDS``."""
 
     terms: tuple[str, ...]

@@ -1,9 +1,9 @@
 """Identifiers, versions, addresses and paths: found whole and by their parts."""
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from itertools import pairwise
+from typing import NamedTuple
 
 from .english import CAPITAL_NAMES
 
@@ -21,8 +21,7 @@ _SENTENCE_JOINT = re.compile(r"[a-z]+\.[A-Z][a-z]{2,}")
 _PROSE = re.compile(r"[^\W\d_]+(?:[-/']+[^\W\d_]+)+")
 
 
-@dataclass(frozen=True, slots=True)
-class Compound:
+class Compound(NamedTuple):
     """A word that has parts.
 
     ``whole`` is the case-folded word, ``exact`` the word as written when its capitals tell parts apart, else "".
@@ -73,18 +72,19 @@ def split_compound(word: str) -> Compound | None:
     )
 
 
-def compound_terms(compound: Compound, plain: Callable[[str], str]) -> Iterator[str]:
+def compound_terms(compound: Compound, plain: Callable[[str], str]) -> list[str]:
     """Index terms: the whole word, its pieces and its parts; ``plain`` gives a plain word's term or ""."""
+    out = []
     if compound.whole:
-        yield plain_or_same(compound.whole, plain)
+        out.append(plain_or_same(compound.whole, plain))
     if compound.exact:
-        yield compound.exact
+        out.append(compound.exact)
     for piece in compound.pieces:
-        yield plain_or_same(piece, plain)
+        out.append((plain(piece) or piece) if piece.isalpha() else piece)
     for part in compound.parts:
-        term = plain(part)
-        if term:
-            yield term
+        if term := plain(part) if not part.isdigit() else part:
+            out.append(term)
+    return out
 
 
 def is_unmistakable(word: Compound) -> bool:

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ..models import FileLink
@@ -14,8 +13,7 @@ MOST_LINKS = 2_000  # of one file
 _LINK = re.compile(r"!?\[\[[^\[\]\n]*\]\]")
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(NamedTuple):
     """A link: the target as it is written, and the terms of the words around it."""
 
     target: str

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from .markdown_blocks import Block, read_blocks
@@ -108,7 +108,7 @@ class _Reader:
         span = self._lines.span(block.begin, block.end)
         self._section_start = span[0] if span else -1
         if span and text and (empty or span[1] - span[0] > _LONGEST_HEADING):
-            self.passages.extend(divided(self._lines.text, replace(self._passage(*span), head=True), self._limit))
+            self.passages.extend(divided(self._lines.text, self._passage(*span)._replace(head=True), self._limit))
 
     def add(self, block: Block) -> None:
         """Add a block's passages to the open section."""
@@ -120,7 +120,7 @@ class _Reader:
             self._part = marker.group(2) if marker.group(1) == "begin" else ""
         if block.kind == "item" and self._part == "dream" and (facts := _FACTS.match(text, *span)):
             if self._items and facts.group(1):
-                self._items[-1] = replace(self._items[-1], date=facts.group(1))
+                self._items[-1] = self._items[-1]._replace(date=facts.group(1))
             return
         if block.kind == "item":
             self._items.append(self._passage(*span, speaker=speaker_of(text[span[0] : span[1]], self._names)))
@@ -154,7 +154,7 @@ class _Reader:
             for item in items
         ]
         for begin, end in grouped(sizes, _SHORT_ITEMS):
-            item = items[begin] if end - begin == 1 else replace(items[begin], stop=items[end - 1].stop)
+            item = items[begin] if end - begin == 1 else items[begin]._replace(stop=items[end - 1].stop)
             self.passages.extend(divided(self._lines.text, item, self._limit))
 
     def _passage(self, start: int, stop: int, context: str = "", speaker: str = "") -> Passage:
@@ -187,5 +187,5 @@ class _Reader:
                 continue
             headed = heads > 0 and begin == 0
             for number, piece in enumerate(divided(lines.text, self._passage(*span), self._limit)):
-                parts.append(piece if headed and number == 0 else replace(piece, context=self._header))
+                parts.append(piece if headed and number == 0 else piece._replace(context=self._header))
         return marked(parts)

@@ -3,7 +3,7 @@
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ..expression import expression
 
@@ -31,8 +31,7 @@ _STRENGTH = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     """Characters ``start`` to ``stop`` of a file, in the section numbered ``section`` under ``headings``.
 
     ``text`` replaces the characters where the file only encodes the text (JSON escapes, HTML). ``head`` marks a heading
@@ -110,11 +109,11 @@ def divided(text: str, passage: Passage, limit: int) -> list[Passage]:
         if len(passage.text) <= limit:
             return [passage]
         pieces = [passage.text[a:b] for a, b in divide(passage.text, 0, len(passage.text), limit)]
-        parts = [replace(passage, text=piece) for piece in pieces]
+        parts = [passage._replace(text=piece) for piece in pieces]
     elif passage.stop - passage.start <= limit:
         return [passage]
     else:
-        parts = [replace(passage, start=a, stop=b) for a, b in divide(text, passage.start, passage.stop, limit)]
+        parts = [passage._replace(start=a, stop=b) for a, b in divide(text, passage.start, passage.stop, limit)]
     return marked(parts)
 
 
@@ -124,7 +123,7 @@ def marked(parts: list[Passage]) -> list[Passage]:
         return parts
     marks = (f"[Part {k}/{len(parts)}]" for k in range(1, len(parts) + 1))
     return [
-        replace(part, context=f"{mark}\n{part.context}" if part.context else mark)
+        part._replace(context=f"{mark}\n{part.context}" if part.context else mark)
         for part, mark in zip(parts, marks, strict=True)
     ]
 

@@ -3,7 +3,6 @@
 import csv
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 
 from .passages import LONGEST_LINES, LONGEST_ROWS, Lines, Passage, divided, grouped, marked
@@ -42,7 +41,7 @@ def read_json(lines: Lines, limit: int) -> Iterator[Passage]:
     for passage in read_lines(lines, limit):
         raw = lines.text[passage.start : passage.stop]
         if "\\u" in raw:
-            yield replace(passage, text=unescaped(raw))
+            yield passage._replace(text=unescaped(raw))
         else:
             yield passage
 
@@ -74,7 +73,7 @@ def read_table(lines: Lines, limit: int, delimiter: str) -> Iterator[Passage]:
         if span := lines.span(begins[first], ends[last - 1]):
             pieces = divided(lines.text, Passage(*span), limit)
             parts.extend(
-                replace(piece, context=header if first or number else "") for number, piece in enumerate(pieces)
+                piece._replace(context=header if first or number else "") for number, piece in enumerate(pieces)
             )
     yield from marked(parts)
 

@@ -39,6 +39,9 @@ _CHINESE_TIME = expression(
 _NUMERIC_TIME = expression(
     r"\d(?:(?<!\w.)(?:(?<=1)9|(?<=2)0)\d\d(?!\w)|\d?[:：]\d\d|\d?[/-]\d{1,2}[/-]\d{2,4}|\d?\s?[年月日号])"
 )
+# What a word in English is written with, as ``re.IGNORECASE`` compares it.
+_LATIN = expression(r"[A-Za-z\u0130\u0131\u017f\u212a]")
+_OTHER_LETTERS = expression("[\u0130\u0131\u017f]")
 _ASCII_DIGIT = re.compile(r"[0-9]")
 _DIGIT = re.compile(r"\d")
 _CAPITAL_MONTH = re.compile(r"\b(?:May|March)\s\d")
@@ -46,7 +49,8 @@ _CAPITAL_MONTH = re.compile(r"\b(?:May|March)\s\d")
 
 def has_time_words(text: str) -> bool:
     """Whether a text names a time ("yesterday", "last week", a weekday, a month, a year, "昨天")."""
-    lower, ascii_only = lower_case(text), text.isascii()
+    ascii_only = text.isascii()
+    lower = text.lower() if ascii_only else lower_case(text) if _LATIN.search(text) else ""
     if holds_any(lower, _HINTS, _HINT, ascii_only) and (_ENGLISH_TIME.search(lower) or _CAPITAL_MONTH.search(text)):
         return True
     if not ascii_only and _CHINESE_TIME.search(text):
@@ -57,9 +61,9 @@ def has_time_words(text: str) -> bool:
 
 def lower_case(text: str) -> str:
     """Lower case, character for character as ``re.IGNORECASE`` compares, so that an expression need not ignore it."""
-    if text.isascii():
-        return text.lower()
-    return text.replace("\u0130", "i").replace("\u0131", "i").replace("\u017f", "s").lower()
+    if not text.isascii() and _OTHER_LETTERS.search(text):
+        text = text.replace("\u0130", "i").replace("\u0131", "i").replace("\u017f", "s")
+    return text.lower()
 
 
 def holds_any(text: str, words: tuple[str, ...], expression: re.Pattern[str], ascii_only: bool) -> bool:

@@ -2,7 +2,7 @@
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -128,23 +128,25 @@ class Tokenizer:
 
     def plain(self, word: str) -> str:
         """The term of a case-folded word: its stem, "" for a function word."""
-        return "" if word in STOP_WORDS else self._stemmer.stem(unmarked(word))
+        if word in STOP_WORDS:
+            return ""
+        return self._stemmer.stem(word if word.isascii() else unmarked(word))
 
     def plain_or_capital(self, word: str) -> str:
         """The term of a word as written; ``US`` in capitals is a name, ``us`` is not."""
         return word if word in CAPITAL_NAMES else self.plain(word.casefold())
 
-    def analyse(self, piece: str) -> Iterator[str]:
+    def analyse(self, piece: str) -> list[str]:
         """Index terms of one piece between spaces and script borders that is no run of Chinese or the like."""
         if plain := plain_word(piece):
-            if term := self.plain_or_capital(plain):
-                yield term
-            return
-        if emoji := emoji_of(piece):
-            yield emoji
-            return
+            term = self.plain_or_capital(plain)
+            return [term] if term else []
+        if not piece.isascii() and (emoji := emoji_of(piece)):
+            return [emoji]
+        out: list[str] = []
         for word in words_of(piece):
             if isinstance(word, Compound):
-                yield from compound_terms(word, self.plain)
+                out += compound_terms(word, self.plain)
             elif term := self.plain_or_capital(word):
-                yield term
+                out.append(term)
+        return out

@@ -150,6 +150,12 @@ def _media_type(sample: bytes) -> str:
 
 
 def _decodes(data: bytes, encoding: str, whole: bool) -> bool:
+    if whole and encoding == "utf-8":
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            return False
+        return True
     import codecs
 
     try:

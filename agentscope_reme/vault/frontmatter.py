@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..models import FileFrontMatter
+from .plain_block import read_plain_block
 from .yaml_block import TEXT_KEYS, find_fences, read_block
 from .yaml_edit import compose, delete_keys, set_keys, without_empty_block
 
@@ -50,6 +51,9 @@ def parse(text: str) -> ParsedNote:
     A block that is no list of keys (a rule, a paragraph and a rule) is not front matter and stays in the body.
     """
     fences = find_fences(text)
+    if fences is not None and (keys := read_plain_block(text[fences.start : fences.end])) is not None:
+        raw = text[fences.start : fences.end]
+        return ParsedNote(FileFrontMatter(keys), text[fences.body :], 1 + text.count("\n", 0, fences.body), raw)
     block = None if fences is None else read_block(text[fences.start : fences.end])
     if fences is None or block is None or not block.is_mapping:
         return ParsedNote(FileFrontMatter(), text.lstrip("\ufeff") if text.startswith("\ufeff") else text, 1, None)

@@ -6,8 +6,7 @@ inside one. What a target stands for is decided in ``link_target``.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import PathError
 from ..models import FileFrontMatter, FileLink
@@ -42,8 +41,7 @@ _SIZE = re.compile(r"[0-9]{1,5}(?:x[0-9]{1,5})?")
 _UNWRITABLE = re.compile(r"[\[\]|#\r\n`]|<!--|\\\Z|\A\s|\s\Z|\A\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """A link, the offsets of its target's characters, and those of all of it."""
 
     link: FileLink
@@ -78,7 +76,7 @@ def front_matter_links(front: FileFrontMatter, source_path: str, raw: str | None
                 line = 1
                 if raw is not None and token.group(2) and (at := raw.find(token.group(), place)) >= 0:
                     place, line = at, 2 + raw.count("\n", 0, at)
-                found = _link(token, text, FileLink(source_path, "", predicate=key, line=line))
+                found = _link(token, text, source_path, key, line)
                 if found is not None:
                     links.append(found.link)
     return tuple(links)
@@ -182,13 +180,13 @@ def _find(text: str, source_path: str, first_line: int) -> Iterator[_Found]:
                 found_key = _LINE_KEY.match(text, line_start)
                 key = None if found_key is None or found_key.end() > at else found_key.group(1).strip()
                 key_known = True
-            found = _link(token, text, FileLink(source_path, "", predicate=inline or key, line=line))
+            found = _link(token, text, source_path, inline or key, line)
             if found is not None:
                 yield found
 
 
-def _link(token: "re.Match[str]", text: str, bare: FileLink) -> _Found | None:
-    """Read what stands between the brackets into a copy of ``bare``; None when it is no link."""
+def _link(token: "re.Match[str]", text: str, source_path: str, predicate: str | None, line: int) -> _Found | None:
+    """Read what stands between the brackets; None when it is no link."""
     content = token.group(2)
     if content is None or _is_subscript(token, text):
         return None
@@ -208,13 +206,13 @@ def _link(token: "re.Match[str]", text: str, bare: FileLink) -> _Found | None:
             alias, size = before.removesuffix("\\").strip() or None if bar else None, last.strip()
     start = token.start(2) + len(target) - len(target.lstrip())
     link = FileLink(
-        source_path=bare.source_path,
+        source_path=source_path,
         target_path=name,
         target_anchor=anchor or None,
-        predicate=bare.predicate,
+        predicate=predicate,
         alias=alias,
         embed=embed,
-        line=bare.line,
+        line=line,
         size=size,
     )
     return _Found(link, start, start + len(name), token.span())
@@ -270,5 +268,7 @@ def _edited_value(value: Any, bare: FileLink, edit: _Edit) -> Any:
         return {key: _edited_value(item, bare, edit) for key, item in value.items()}
     if not isinstance(value, str) or "[[" not in value:
         return value
-    links = (found for token in _TOKEN.finditer(value) if (found := _link(token, value, bare)) is not None)
+    tokens = _TOKEN.finditer(value)
+    found = (_link(token, value, bare.source_path, bare.predicate, bare.line) for token in tokens)
+    links = (link for link in found if link is not None)
     return _applied(value, links, edit)

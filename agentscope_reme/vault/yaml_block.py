@@ -21,8 +21,9 @@ MAX_VALUES = 10_000
 MAX_DEPTH = 32
 """Deepest nesting of lists and mappings in a block."""
 
-_LIST_KEYS = frozenset({"tags", "tag", "aliases", "alias", "supersedes"})
-TEXT_KEYS = _LIST_KEYS | {
+LIST_KEYS = frozenset({"tags", "tag", "aliases", "alias", "supersedes"})
+"""Top-level keys that hold a list of texts, or one."""
+TEXT_KEYS = LIST_KEYS | {
     *("title", "name", "description", "generator", "trust"),
     *("session_id", "source_conversation", "source_resource"),
 }
@@ -222,7 +223,7 @@ class _Reader:
             value = self._value(value_event, 1, key in TEXT_KEYS)
             if key in block.data:
                 doubled.append(key)
-            if value == "null" and key in _LIST_KEYS and self._kind == "plain":
+            if value == "null" and key in LIST_KEYS and self._kind == "plain":
                 value = None
             block.data[key] = value
             block.entries.append(Entry(key, start, value_event.start_mark.index, self._end, self._kind))
