@@ -176,8 +176,11 @@ class Freshness:
         return f"the files could not be looked at ({error}); this is what was known before"
 
     def catch_up(self, seconds: float) -> bool:
-        """Make sure that what the files are now is in the index; whether that was done in so many seconds. Blocks."""
-        if not self.watched and self.start_scan(fresh=True).exception(seconds) is not None:
+        """Make sure that what the files are now is in the index; whether that was done in so many seconds. Blocks.
+
+        All files are looked at, by a watcher's side too: what was written this moment may still be on its way to it.
+        """
+        if self.start_scan(fresh=True).exception(seconds) is not None:
             return False
         return self.read_changed(seconds) == 0
 

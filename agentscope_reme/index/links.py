@@ -154,8 +154,8 @@ class LinkQuestions:
         """The notes in which a link to one of these files may stand; None when this cannot be said for sure now.
 
         None as long as the index has not been brought up to date once, and when it sees less than the vault does.
-        Blocks, for a look at the times of all files when no watcher is live. ``vault`` asks it before it moves or
-        removes a note, so that only the notes that link are read.
+        Blocks, for a look at the times of all files. ``vault`` asks it before it moves or removes a note, so that only
+        the notes that link are read.
         """
         opened = self._open
         ignores_more = set(self.config.ignore) - set(self.vault.ignore)

@@ -195,6 +195,20 @@ async def test_a_file_the_index_could_not_read_is_looked_into(vault_dir: Path, p
     await reme.close()
 
 
+async def test_a_move_finds_what_a_watcher_has_not_been_told_yet(vault_dir: Path, put, monkeypatch):
+    from agentscope_reme.index.watch_events import FileEvents
+
+    put("target.md", "x\n")
+    async with ReMe(vault_dir) as reme:
+        await reme.index.sync()
+        if not reme.index.status()["watched"]:
+            pytest.skip("this system tells of no changes, so that there is no watcher to wait for")
+        monkeypatch.setattr(FileEvents, "dispatch", lambda self, event: None)
+        put("new.md", "[[target.md]]\n")
+        change = await reme.vault.move("target.md", "moved.md")
+        assert [link.source_path for link in change.links] == ["new.md"]
+
+
 async def test_without_an_index_that_is_sure_the_files_are_read(vault_dir: Path, put, monkeypatch):
     put("target.md", "x\n")
     put("links.md", "[[target.md]]\n")
