@@ -31,7 +31,8 @@ class Anchors:
         self._paths = Texts()
         self._targets = Texts()
         # By number of a target's text, the number of the path it leads to, as far as that has been asked.
-        self._leads = np.full(64, _UNKNOWN, np.int32)
+        self._leads: Ints = np.full(64, _UNKNOWN, np.int32)
+        self.seen = 0  # of the corpus's changes of names, those after which what is remembered is right
         self.numbering = 0  # raised when paths get new numbers
 
     def add(self, paths: Sequence[str], counts: Ints, targets: Sequence[str], around: Numbered) -> None:
@@ -40,6 +41,8 @@ class Anchors:
         self._source, self._target = grown(self._source, added.stop), grown(self._target, added.stop)
         self._target[added.start : added.stop] = [self._targets.of(target) for target in targets]
         self._leads = grown(self._leads, len(self._targets.names), _UNKNOWN)
+        # While no file had a link to it, nobody had doubts.
+        self._leads[self._target[added.start : added.stop]] = _UNKNOWN
         begin = added.start
         for path, count in zip(paths, counts.tolist(), strict=True):
             if count:
@@ -72,25 +75,21 @@ class Anchors:
             return 0, 0
         return int(self._first[number]), int(self._count[number])
 
-    def scores(self, terms: Sequence[str], resolve: Callable[[int, str], str | None]) -> dict[str, float]:
+    def scores(self, terms: Sequence[str], resolve: Callable[[str], str | None]) -> dict[str, float]:
         """How well the words around links answer, by the path they lead to.
 
-        ``resolve`` finds it, by the number of a target and its text; what it finds is remembered until :meth:`doubt`.
+        ``resolve`` finds it, by the text of a target; what it finds is remembered until :meth:`doubt`.
         """
         paths, values = self.answers(terms, resolve)
         return {self.path(path): value for path, value in zip(paths.tolist(), values.tolist(), strict=True)}
 
-    def answers(
-        self, terms: Sequence[str], resolve: Callable[[int, str], str | None]
-    ) -> tuple[Ints, NDArray[np.float64]]:
+    def answers(self, terms: Sequence[str], resolve: Callable[[str], str | None]) -> tuple[Ints, NDArray[np.float64]]:
         """The same as numbers of paths, each once, and scores; :meth:`path` names them until ``numbering`` rises."""
         best, scores = self.index.best(self.index.gather(terms), MOST_SCORED)
         targets = self._target[best]
         leads = self._leads[targets]
         if (leads == _UNKNOWN).any():
-            for target in distinct(targets[leads == _UNKNOWN]).tolist():
-                path = resolve(target, self._targets.names[target])
-                self._leads[target] = _NOWHERE if path is None else self._paths.of(path)
+            self._look_up(distinct(targets[leads == _UNKNOWN]), resolve)
             leads = self._leads[targets]
         counts = (leads >= 0) & (leads != self._source[best])
         leads, values = leads[counts], scores[counts].astype(np.float64)
@@ -105,6 +104,15 @@ class Anchors:
         place = np.arange(len(leads)) - begins[opens.cumsum() - 1]
         return leads[begins], np.add.reduceat(np.ldexp(values, -place), begins)  # halved ``place`` times
 
+    def look_up_all(self, resolve: Callable[[str], str | None]) -> None:
+        """Find out where every target leads that nobody has asked for, so that it is stored with the index."""
+        self._look_up((self._leads[: len(self._targets.names)] == _UNKNOWN).nonzero()[0], resolve)
+
+    def _look_up(self, targets: Ints, resolve: Callable[[str], str | None]) -> None:
+        for target in targets.tolist():
+            path = resolve(self._targets.names[target])
+            self._leads[target] = _NOWHERE if path is None else self._paths.of(path)
+
     def path(self, number: int) -> str:
         """The path that has a number."""
         return self._paths.names[number]
@@ -113,10 +121,6 @@ class Anchors:
     def paths(self) -> int:
         """How many paths have numbers."""
         return len(self._paths.names)
-
-    def target(self, number: int) -> str:
-        """The text of the target that has a number; good until ``numbering`` rises."""
-        return self._targets.names[number]
 
     def targets(self) -> Iterable[str]:
         """The texts of all targets."""
@@ -127,12 +131,14 @@ class Anchors:
         number = self._targets.known(target)
         return target if number is None else self._targets.names[number]
 
-    def doubt(self, targets: Iterable[int] | None = None) -> None:
-        """Forget where some targets lead, by their numbers; by default all."""
+    def doubt(self, targets: Iterable[str] | None = None) -> None:
+        """Forget where some targets lead, of which not all need to be known here; by default all."""
         if targets is None:
             self._leads[:] = _UNKNOWN
         else:
-            self._leads[list(targets)] = _UNKNOWN
+            self._leads[[number for target in targets if (number := self._targets.known(target)) is not None]] = (
+                _UNKNOWN
+            )
 
     def links_of(self, path: str) -> list[tuple[int, str]]:
         """Slot and target of each link of a file."""
@@ -150,21 +156,35 @@ class Anchors:
             self.numbering += 1
             alive = np.flatnonzero(mapping >= 0)
             sources, targets = self._source[alive], self._target[alive]
-            used, paths = distinct(targets), distinct(sources)
+            used = distinct(targets)
+            leads = self._leads[used]
+            found = leads >= 0
+            paths = distinct(np.concatenate((sources, leads[found])))
+            leads[found] = np.searchsorted(paths, leads[found])
             self._targets = Texts(map(self._targets.names.__getitem__, used.tolist()))
             self._paths = Texts(map(self._paths.names.__getitem__, paths.tolist()))
-            self._set(np.searchsorted(paths, sources), np.searchsorted(used, targets))
+            self._set(np.searchsorted(paths, sources), np.searchsorted(used, targets), leads)
 
-    def dump(self, paths: Sequence[str]) -> tuple[list[str], dict[str, Ints]]:
-        """The texts of targets, and arrays: slots by file and how many, targets by slot. Merges first."""
+    def dump(self, paths: Sequence[str], renames: int) -> tuple[list[str], dict[str, Ints]]:
+        """The texts of targets, and arrays: slots by file and how many, targets by slot, their leads. Merges first.
+
+        ``renames`` is how many changes of names there were: what does not take account of all of them is not stored.
+        """
         self.tidy(always=True)
         slots = self.index.slots
         held = [self._held(path) for path in paths]
         used = distinct(self._target[:slots])
+        leads: Ints = np.full(len(used), _UNKNOWN, np.int32)
+        if self.seen == renames:
+            leads = self._leads[used]
+            found = leads >= 0
+            files, names = {path: number for number, path in enumerate(paths)}, self._paths.names
+            leads[found] = [files.get(names[lead], _UNKNOWN) for lead in leads[found].tolist()]
         return [self._targets.names[number] for number in used.tolist()], {
             "file.anchors": np.array([first if count else 0 for first, count in held], np.int32),
             "file.links": np.array([count for _, count in held], np.int32),
             "anchors.target": np.searchsorted(used, self._target[:slots]).astype(np.int32),
+            "anchors.lead": leads,
         }
 
     @classmethod
@@ -183,18 +203,31 @@ class Anchors:
             raise ValueError("the links of the index do not belong together")
         if len(targets) and not 0 <= int(targets.min()) <= int(targets.max()) < len(names):
             raise ValueError("the links of the index lead to what it does not name")
-        anchors._paths = Texts(paths[at] for at in holding.tolist())
+        leads = arrays["anchors.lead"]
+        if len(leads) != len(names) or (
+            len(leads) and not _UNKNOWN <= int(leads.min()) <= int(leads.max()) < len(paths)
+        ):
+            raise ValueError("the links of the index lead to files that it does not have")
+        found = leads >= 0
+        numbers: Ints = np.full(len(paths), _UNKNOWN, np.int32)
+        numbers[holding] = np.arange(len(holding))
+        only_led_to: Ints = distinct(leads[found])
+        only_led_to = only_led_to[numbers[only_led_to] < 0]
+        numbers[only_led_to] = len(holding) + np.arange(len(only_led_to))
+        leads = leads.copy()
+        leads[found] = numbers[leads[found]]
+        anchors._paths = Texts(paths[at] for at in (*holding.tolist(), *only_led_to.tolist()))
         anchors._targets = Texts(names)
         sources = np.empty(len(slots), np.int32)
         sources[slots] = np.repeat(np.arange(len(holding)), counts[holding])
-        anchors._set(sources, targets)
+        anchors._set(sources, targets, leads)
         return anchors
 
-    def _set(self, sources: Ints, targets: Ints) -> None:
+    def _set(self, sources: Ints, targets: Ints, leads: Ints) -> None:
         """Start over with links from and to these, by slot; those of a file follow each other."""
         self._source, self._target = sources.astype(np.int32), targets.astype(np.int32)
         begins = np.flatnonzero(np.append(True, sources[1:] != sources[:-1])) if len(sources) else sources
         self._first, self._count = np.zeros((2, len(self._paths.names)), np.int32)
         self._first[sources[begins]] = begins
         self._count[sources[begins]] = np.diff(begins, append=len(sources))
-        self._leads = np.full(len(self._targets.names), _UNKNOWN, np.int32)
+        self._leads = leads

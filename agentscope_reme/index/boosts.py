@@ -40,7 +40,7 @@ class Context:
     demoted: frozenset[int] = frozenset()
     preferred: frozenset[int] = frozenset()
     dense: "Dense | None" = None
-    resolve: Callable[[int, str], str | None] | None = None
+    resolve: Callable[[str], str | None] | None = None
     linked: Callable[[Ints], Ints] | None = None
     titles: Callable[[Ints], Sequence[float]] | None = None
 

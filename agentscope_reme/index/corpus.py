@@ -240,7 +240,7 @@ class Corpus:
         }
         arrays["file.slots"], arrays["file.units"] = self.files.slots(), self.files.column("units")
         names |= {"speakers": self.speakers}
-        names["targets"], more = self.anchors.dump(list(self.files))
+        names["targets"], more = self.anchors.dump(list(self.files), self.renames)
         arrays |= more
         for prefix, index in (("units", self.units), ("labels", self.labels), ("anchors", self.anchors.index)):
             terms, columns = index.dump()

@@ -40,6 +40,10 @@ class Files(Mapping[str, KnownFile]):
         number = rows.ids.get(path)
         return default if number is None else KnownFile(rows, number)
 
+    def id_of(self, path: str) -> int:
+        """The id of the file at a path, -1 where there is none."""
+        return self._rows.ids.get(path, -1)
+
     def __contains__(self, path: object) -> bool:
         return path in self._rows.ids
 

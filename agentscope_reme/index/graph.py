@@ -210,6 +210,10 @@ class LinkGraph:
         """The files that hold a link whose last part is this file's name: those that link to it, and some others."""
         return {source for text in self._texts_like(_key(path)) for source in self._using(text)}
 
+    def targets_like(self, name: str) -> list[str]:
+        """The targets of links whose last part is that of a path, title or alias: which of them it may answer to."""
+        return [self._texts.names[text] for text in self._texts_like(_key(name))]
+
     def unresolved(self) -> tuple[Edge, ...]:
         """Links that lead to no file: missing, ambiguous or outside the vault, by source path and line.
 

@@ -64,6 +64,10 @@ class Retriever:
         self._links = SoftLinks(store)
         self._titles = Titles()
 
+    def look_up_links(self) -> None:
+        """Find out where all links lead, so that the first questions to a stored index need not ask."""
+        self._links.look_up_all()
+
     def search(self, request: Request, today: date) -> tuple[SearchResult, set[str]]:
         """The result, and the files that turned out to be other than indexed (then search again after a look)."""
         from .excerpts import ExcerptReader

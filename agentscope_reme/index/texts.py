@@ -20,8 +20,7 @@ class Texts:
         self._numbers = Pairs()
         self._free: list[int] = []
         self.names.extend(dict.fromkeys(texts))
-        for number, text in enumerate(self.names):
-            self._numbers.add(hash_of(text), number)
+        self._numbers.add_all(map(hash_of, self.names))
 
     def of(self, text: str) -> int:
         """The number of a text; one that is not there is added."""

@@ -2,7 +2,7 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from zlib import crc32
 
 NONE, SEVERAL = -1, -2  # instead of a number
@@ -42,6 +42,10 @@ class Pairs:
     def add(self, key: int, number: int) -> None:
         """Put a pair in, if it is not there."""
         self._new.append(key << 32 | number)
+
+    def add_all(self, keys: Iterable[int]) -> None:
+        """Put in the pairs of some keys with the numbers from 0 on."""
+        self._new.extend([key << 32 | number for number, key in enumerate(keys)])
 
     def discard(self, key: int, number: int) -> None:
         """Take a pair out, if it is there."""
