@@ -19,6 +19,7 @@ from .entries import REACH, SMALL_FIELDS, UNIT_FIELDS, FileEntry, UnitEntry, blu
 from .files import Files, FilesById, KnownFile
 from .keyword import KeywordIndex
 from .keyword_columns import Ints, distinct
+from .own_memory import room_for
 from .stretches import STRETCH, Stretches
 
 _MUTE = frozenset[int]()
@@ -68,7 +69,8 @@ class Corpus:
     def scratch(self) -> Ints:
         """A number by place for whoever needs one for a moment; all -1 before and after."""
         if len(self._scratch) < self.places + REACH:
-            self._scratch = np.full(len(self._slot_at), -1, np.int32)
+            self._scratch = room_for(len(self._slot_at), np.int32)
+            self._scratch.fill(-1)
         return self._scratch
 
     @property

@@ -23,8 +23,9 @@ class Ends:
         far = np.flatnonzero(more >= _TOO_FAR)
         # Those that are too far from the first, by place. Arrays of Python: one number of them is read quickest.
         self._far = dict(zip(far.tolist(), values[far].tolist(), strict=True))
-        self._firsts = array("q", firsts.tobytes())
-        self._more = array("H", np.minimum(more, _TOO_FAR).astype(np.uint16).tobytes())
+        kind = "I" if int(firsts.max(initial=0)) <= 0xFFFFFFFF else "q"
+        self._firsts = array(kind, firsts.astype(kind).tobytes())[:]  # copies, which have no room to grow
+        self._more = array("H", np.minimum(more, _TOO_FAR).astype(np.uint16).tobytes())[:]
 
     def __len__(self) -> int:
         return self.size
@@ -32,7 +33,7 @@ class Ends:
     @property
     def nbytes(self) -> int:
         """Bytes of memory, what Python needs for the far ones included."""
-        return 8 * len(self._firsts) + 2 * len(self._more) + 100 * len(self._far)
+        return self._firsts.itemsize * len(self._firsts) + 2 * len(self._more) + 100 * len(self._far)
 
     def __getitem__(self, number: int) -> int:
         more = self._more[number]
@@ -41,7 +42,7 @@ class Ends:
     def some(self, numbers: Ints) -> Ints:
         """Those at some places."""
         more = np.frombuffer(self._more, np.uint16)[numbers]
-        out: Ints = np.frombuffer(self._firsts, np.int64)[numbers >> _SHIFT]
+        out: Ints = np.frombuffer(self._firsts, self._firsts.typecode)[numbers >> _SHIFT].astype(np.int64, copy=False)
         out += more
         for at in (more == _TOO_FAR).nonzero()[0].tolist():
             out[at] = self._far[int(numbers[at])]

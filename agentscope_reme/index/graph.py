@@ -105,14 +105,14 @@ class LinkGraph:
             if target:
                 self._sources.add(self._text_number(target), number)
 
-    def add_files(self, files: Iterable[tuple[str, bytes, Iterable[str]]], kept: Iterable[str] = ()) -> None:
-        """Add many files that are not there: path, packed links, names.
+    def add_files(self, files: Iterable[tuple[str, bytes, Iterable[str], int]], kept: Iterable[str] = ()) -> None:
+        """Add many files that are not there: path, packed links, names, the number that the index knows them by.
 
         ``kept`` are texts of targets that are kept elsewhere, so that equal ones are not kept twice.
         """
         added = []
-        for path, packed, names in files:
-            number = self._index.add(path, names)
+        for path, packed, names, like in files:
+            number = self._index.add(path, names, like)
             self._links += [NO_LINKS] * (number + 1 - len(self._links))
             self._links[number] = packed
             if packed:

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .keyword_columns import Ints
+from .own_memory import room_for
 
 _STEP = 65_536  # values looked at together: what is needed for a moment stays small
 _MOST_PLANES = 4
-_NEAR = 12
+_NEAR, _CHAPTER, _LOWER = 12, 16, 0xFFFF  # values in a block, and those whose places share their higher bytes, as bits
 
 
 class Narrow:
@@ -28,10 +29,10 @@ class Narrow:
 
     PARTS = (".data", ".at", ".larger", ".shape")
     __slots__ = (
-        "_at",
         "_data",
         "_kind",
         "_larger",
+        "_lower",
         "_near",
         "_places",
         "_planes",
@@ -56,12 +57,12 @@ class Narrow:
         self.size, self.width, self.planes = size, width, planes
         self._kind = np.dtype(kind)
         self._data = data
-        self._places = array("i")
-        self._places.frombytes(np.ascontiguousarray(at, np.int32).view(np.uint8).data)
-        self._at = np.frombuffer(self._places, np.int32)
-        # How many of them lie before each block of values: looked for among all, each step is another part of memory.
+        # Of the places of larger values the lower two bytes; the rest tells how many of them lie before each block of
+        # values, which is looked at first anyway: among all, each step of halving is another part of memory.
+        self._places = array("H", at.astype(np.uint16).tobytes())[:]  # a copy, which has no room to grow
+        self._lower = np.frombuffer(self._places, np.uint16)
         blocks = np.arange(0, size + (2 << _NEAR), 1 << _NEAR)
-        self._near = array("i", self._at.searchsorted(blocks).astype(np.int32).tobytes())
+        self._near = array("i", at.searchsorted(blocks).astype(np.int32).tobytes())
         most = int(larger.max(initial=0))
         self._larger = larger.astype(np.uint8 if most <= 0xFF else np.uint16 if most <= 0xFFFF else np.int32)
         # Three bytes are read as the lower part of four.
@@ -86,7 +87,7 @@ class Narrow:
         more = most.bit_length() - 16
         if 0 < more <= _MOST_PLANES and 2 * size + more * row < min(costs):
             width, planes = 2, more
-        data = np.zeros(width * size + planes * row + 1, np.uint8)
+        data = room_for(width * size + planes * row + 1, np.uint8)
         at, larger = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
         for begin in range(0, size, _STEP):
             part = values[begin : begin + _STEP]
@@ -108,7 +109,25 @@ class Narrow:
     @property
     def nbytes(self) -> int:
         """Bytes of memory."""
-        return len(self._data) + self._at.nbytes + self._larger.nbytes
+        return len(self._data) + self._lower.nbytes + self._larger.nbytes
+
+    @property
+    def _at(self) -> Ints:
+        """The places of all larger values."""
+        return self._places_of(0, len(self._places))
+
+    def _places_of(self, first: int, last: int) -> Ints:
+        """The places of some larger values, given by their numbers."""
+        out = self._lower[first:last].astype(np.int32)
+        chapters = np.frombuffer(self._near, np.int32)[:: 1 << _CHAPTER - _NEAR]
+        out += (chapters.searchsorted(np.arange(first, last), "right") - 1).astype(np.int32) << _CHAPTER
+        return out
+
+    def _between(self, begin: int, end: int) -> tuple[int, int]:
+        """The numbers of the larger values from place ``begin`` to before ``end``."""
+        places, near, block, other = self._places, self._near, begin >> _NEAR, end >> _NEAR
+        first = bisect_left(places, begin & _LOWER, near[block], near[block + 1])
+        return first, bisect_left(places, end & _LOWER, near[other], near[other + 1])
 
     def __getitem__(self, which: Any) -> NDArray[Any]:
         """The values of a slice (of step 1), or those at some places."""
@@ -129,11 +148,9 @@ class Narrow:
             for number, plane in enumerate(self._planes, 16):
                 bits = np.unpackbits(plane[begin >> 3 : (end + 7) >> 3])[begin & 7 :][: len(out)]
                 out |= bits.astype(self._kind) << number
-        places = self._places
-        first = bisect_left(places, begin)
-        if first < len(places) and places[first] < end:
-            last = bisect_left(places, end, first, min(len(places), first + end - begin))
-            out[self._at[first:last] - begin] = self._larger[first:last]
+        first, last = self._between(begin, end)
+        if first < last:
+            out[self._places_of(first, last) - begin] = self._larger[first:last]
         return out
 
     def parts(self, spans: Sequence[tuple[int, int]]) -> NDArray[Any]:
@@ -150,10 +167,16 @@ class Narrow:
         if places:
             near, done = self._near, 0
             for begin, end in spans:
-                first = bisect_left(places, begin, near[begin >> _NEAR], near[(begin >> _NEAR) + 1])
-                last = bisect_left(places, end, near[end >> _NEAR], near[(end >> _NEAR) + 1])
+                block, other = begin >> _NEAR, end >> _NEAR
+                first = bisect_left(places, begin & _LOWER, near[block], near[block + 1])
+                last = bisect_left(places, end & _LOWER, near[other], near[other + 1])
                 if first < last:
-                    out[self._at[first:last] + (done - begin)] = self._larger[first:last]
+                    if begin >> _CHAPTER == (end - 1) >> _CHAPTER:
+                        at: Ints = self._lower[first:last].astype(np.int32)
+                        at += done - (begin & _LOWER)
+                    else:
+                        at = self._places_of(first, last) + (done - begin)
+                    out[at] = self._larger[first:last]
                 done += end - begin
         return out
 
@@ -166,10 +189,11 @@ class Narrow:
             out = self._values[at].astype(self._kind)
             for number, plane in enumerate(self._planes, 16):
                 out |= (plane[at >> 3] >> (7 - (at & 7)) & 1).astype(self._kind) << number
-        if len(self._at) and len(at):
-            found = np.searchsorted(self._at, np.asarray(at, np.int32))
-            found[found == len(self._at)] = 0
-            beside = self._at[found] == at
+        if self._places and len(at):
+            places = self._at
+            found = np.searchsorted(places, np.asarray(at, np.int32))
+            found[found == len(places)] = 0
+            beside = places[found] == at
             out[beside] = self._larger[found[beside]]
         return out
 

@@ -113,7 +113,7 @@ class Opened:
         return True
 
 
-def _linking(known: "KnownFile") -> tuple[str, bytes, tuple[str, ...]]:
-    """What the graph of links has of a file: path, links, names."""
+def _linking(known: "KnownFile") -> tuple[str, bytes, tuple[str, ...], int]:
+    """What the graph of links has of a file: path, links, names, number."""
     title, _, _, aliases = known.card
-    return known.path, known.packed_links, (title, *aliases)
+    return known.path, known.packed_links, (title, *aliases), known.id

@@ -8,6 +8,7 @@ import numpy as np
 from .corpus import Corpus
 from .keyword_columns import Ints
 from .known_file import KnownFile
+from .own_memory import room_for
 
 # How three of a file's names begin and end, as numbers of 16 bits; these for no name, and for one to be looked at.
 _NONE, _LOOK = 0x0001_0001, 0
@@ -28,7 +29,7 @@ class Titles:
         state = (corpus.renames, corpus.numbering)
         if corpus is not self._corpus or state != self._state:
             self._corpus, self._state = corpus, state
-            self._ends = np.full((len(corpus.by_id), _KEPT), _LOOK, np.uint32)
+            self._ends = room_for(len(corpus.by_id) * _KEPT, np.uint32).reshape(-1, _KEPT)  # all are ``_LOOK``
         elif len(self._ends) < len(corpus.by_id):
             more = len(corpus.by_id) + len(self._ends) // 8 + 64 - len(self._ends)
             self._ends = np.concatenate((self._ends, np.full((more, _KEPT), _LOOK, np.uint32)))

@@ -15,6 +15,7 @@ from .ends import Ends
 from .freed_memory import give_back
 from .keyword_columns import Ints, ascending
 from .narrow import Narrow
+from .own_memory import room_for
 from .term_table import TermTable
 
 # Terms looked up while texts are added; beyond this many the look-up table starts over at the next settling.
@@ -199,7 +200,7 @@ class Vocabulary:
     def _with_char(self, char: str) -> Ints:
         """Settled terms with a character that UTF-8 writes in three bytes, as it does Chinese."""
         if self._chars is None:
-            self._chars = _by_char(*_chars_in(self._packed, self._begins.whole()))
+            self._chars = _by_char(*_chars_in(self._packed))
             give_back()
         known, ends, owners = self._chars
         code = np.uint16(ord(char))  # of another type, all would be copied
@@ -291,26 +292,35 @@ def _hashes_of(packed: bytes, begins: Ints) -> Ints:
     return hashes
 
 
-def _chars_in(packed: bytes, begins: Ints) -> tuple[Ints, Ints]:
-    """Every character of three bytes in the order of the terms, and its term; piece by piece."""
+def _chars_in(packed: bytes) -> tuple[Ints, Ints]:
+    """Every character of three bytes in the order of the terms, and its term.
+
+    Piece by piece, in memory of its own: the thread that asks would keep as much for good.
+    """
     data = np.frombuffer(packed, np.uint8)
-    codes: list[Ints] = [np.zeros(0, np.uint16)]
-    terms: list[Ints] = [np.zeros(0, np.int32)]
-    for begin in range(0, len(data), _PIECE):
-        at = np.flatnonzero((data[begin : begin + _PIECE] & 0xF0) == 0xE0) + begin
-        found = (data[at] & 0x0F).astype(np.uint16) << 12
-        found |= (data[at + 1] & 0x3F).astype(np.uint16) << 6
-        codes.append(found | data[at + 2] & 0x3F)
-        terms.append((np.searchsorted(begins, at.astype(begins.dtype), "right") - 1).astype(np.int32))
-    return np.concatenate(codes), np.concatenate(terms)
+    pieces = [data[begin : begin + _PIECE] for begin in range(0, len(data), _PIECE)]
+    size = sum(int(np.count_nonzero((piece & 0xF0) == 0xE0)) for piece in pieces)
+    codes, terms = room_for(size, np.uint16), room_for(size, np.int32)
+    done = before = 0
+    for number, piece in enumerate(pieces):
+        inside = np.flatnonzero((piece & 0xF0) == 0xE0)
+        at, some = inside + number * _PIECE, slice(done, done + len(inside))
+        codes[some] = (data[at] & 0x0F).astype(np.uint16) << 12
+        codes[some] |= (data[at + 1] & 0x3F).astype(np.uint16) << 6
+        codes[some] |= data[at + 2] & 0x3F
+        ended = np.cumsum(piece == _NEWLINE, dtype=np.int32)
+        terms[some] = ended[inside] + before
+        done, before = done + len(inside), before + int(ended[-1])
+    return codes, terms
 
 
 def _by_char(codes: Ints, terms: Ints) -> tuple[Ints, Ints, Narrow]:
     """The different characters, where the terms of each begin and the last ones end, and these."""
     order = np.argsort(codes, kind="stable")
-    codes = codes[order]
+    codes = codes.take(order, out=room_for(len(codes), codes.dtype))
     opens = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])) if len(codes) else order
-    return codes[opens], np.append(opens, len(codes)), Narrow.of(terms[order], np.int32)
+    terms = terms.take(order, out=room_for(len(terms), terms.dtype))
+    return codes[opens], np.append(opens, len(codes)), Narrow.of(terms, np.int32)
 
 
 def _once(numbers: Ints) -> Ints:

@@ -93,8 +93,11 @@ class LinkIndex:
         packed = self._names[number]
         return tuple(packed.decode("utf-8", "surrogatepass").split("\n")) if packed else ()
 
-    def add(self, path: str, names: Iterable[str] = ()) -> int:
-        """Add a file, or replace the names it has; ``names`` are its aliases, title and name. Returns its number."""
+    def add(self, path: str, names: Iterable[str] = (), like: int | None = None) -> int:
+        """Add a file, or replace the names it has; ``names`` are its aliases, title and name. Returns its number.
+
+        ``like`` is a number that is kept elsewhere for the path: where it is the next one, it is kept once for both.
+        """
         exact = normalize("NFC", path)
         base = exact.casefold().rpartition("/")[2]
         folded = dict.fromkeys(name for one in names if (name := _fold(one.strip())))
@@ -104,6 +107,7 @@ class LinkIndex:
         if number is None:
             number = self._free.pop() if self._free else len(self._paths)
             if number == len(self._paths):
+                number = like if like == number else number
                 self._paths.append(path)
                 self._names.append(b"")
             self._paths[number] = path
@@ -122,6 +126,8 @@ class LinkIndex:
     def settle(self) -> None:
         """Have what was added lately take as little memory as the rest."""
         self._names.settle()
+        self._by_base.settle()
+        self._by_name.settle()
 
     def remove(self, path: str) -> None:
         """Take a file out; one that is not there is no error."""

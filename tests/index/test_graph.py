@@ -177,7 +177,7 @@ def compare_with_a_new_graph(
     anew, at_once = LinkGraph(rule), LinkGraph(rule)
     for path in sorted(files, reverse=True):
         anew.set_file(path, *files[path])
-    at_once.add_files((path, packed_links(links), names) for path, (links, names) in files.items())
+    at_once.add_files((path, packed_links(links), names, 7) for path, (links, names) in files.items())
     compare(changed, anew, files)
     compare(at_once, anew, files)
 

@@ -81,6 +81,22 @@ def test_long_arrays_are_the_same_over_the_borders_of_what_is_looked_at_together
     assert narrow.largest() == 65_999
 
 
+@pytest.mark.parametrize("most", [1, 255, 65_535])
+def test_larger_values_are_found_over_the_borders_of_what_shares_the_higher_bytes_of_a_place(most):
+    values = np.full(200_003, most, np.int32)
+    larger = [0, 4_095, 4_096, 65_535, 65_536, 65_537, 131_071, 131_072, 150_000, 196_608, 200_002]
+    values[larger] = np.arange(len(larger)) + 70_000
+    narrow = Narrow.load(Narrow.of(values, np.int32).dump(), np.int32)
+    assert narrow.width == {1: 0, 255: 1, 65_535: 2}[most]
+    assert (narrow.whole() == values).all()
+    borders = sorted({0, 200_003, *larger, *(at + 1 for at in larger)})
+    spans = [(begin, end) for begin in borders for end in borders if begin <= end]
+    assert all((narrow.part(*span) == values[slice(*span)]).all() for span in spans)
+    assert (narrow.parts(spans) == np.concatenate([values[slice(*span)] for span in spans])).all()
+    places = np.array(borders[:-1])[::-1]
+    assert (narrow[places] == values[places]).all()
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
