@@ -15,12 +15,13 @@ import numpy as np
 from ..vault.pieces import FoldedPieces, Pieces
 from .entries import FileEntry
 from .keyword_columns import Ints
-from .known_file import COLUMNS, NAMED, KnownFile, Rows
+from .known_file import COLUMNS, ENDS, NAMED, KnownFile, Rows
 from .link_records import packed_records, records_in
 from .packed_file import DIGEST, digest_of, packed, rest_of
 
 __all__ = ["Files", "FilesById", "KnownFile"]
 
+_LATER = ("first", "units", *ENDS)
 _STORED = tuple(name for name in COLUMNS if name not in ("start", "first", "units"))
 
 
@@ -80,7 +81,7 @@ class Files(Mapping[str, KnownFile]):
         for name, column in rows.columns.items():
             if name in NAMED:
                 column.append(rows.number_of(name, getattr(entry, name)))
-            elif name not in ("first", "units"):
+            elif name not in _LATER:
                 column.append(getattr(entry, name))
             else:
                 column.append(0)
@@ -101,6 +102,7 @@ class Files(Mapping[str, KnownFile]):
         number = self._rows.ids.pop(path)
         self._rows.ids[new_path] = number
         self._rows.paths[number] = new_path
+        self.set_name_ends(number, [0] * len(ENDS))
         return KnownFile(self._rows, number)
 
     def remove(self, path: str) -> None:
@@ -158,6 +160,16 @@ class Files(Mapping[str, KnownFile]):
         column = self._rows.columns[name]
         for number, value in zip(self._rows.ids.values(), values.tolist(), strict=True):
             column[number] = value
+
+    def name_ends(self, numbers: Ints) -> Ints:
+        """How the names of some files begin and end, by their ids: a row for each name, 0 where nobody looked."""
+        columns = self._rows.columns
+        return np.array([np.frombuffer(columns[name], np.uint32).take(numbers) for name in ENDS])
+
+    def set_name_ends(self, number: int, ends: Sequence[int]) -> None:
+        """Keep how the names of the file with an id begin and end, until it is renamed."""
+        for name, value in zip(ENDS, ends, strict=True):
+            self._rows.columns[name][number] = value
 
     def slots(self) -> Ints:
         """The slots of all living files, one file after the other."""

@@ -17,9 +17,14 @@ from .packed_file import DIGEST, digest_of, rest_of
 # Of each file, by its id. ``kind`` and ``encoding`` are numbers of names; ``first`` is the file's first slot.
 COLUMNS = {
     "size": "q", "mtime": "q", "ctime": "q", "checked": "q", "day": "i", "lines": "q", "kind": "H", "encoding": "H",
-    "label_slot": "i", "start": "i", "first": "i", "units": "i",
+    "label_slot": "i", "start": "i", "first": "i", "units": "i", "ends": "I", "ends_2": "I", "ends_3": "I",
 }  # fmt: skip
 NAMED = ("kind", "encoding")
+ENDS = (
+    "ends",
+    "ends_2",
+    "ends_3",
+)  # how the file's names begin and end (see titles.py), 0 as long as nobody has looked
 _TELLING = tuple(key.encode() for key in ("pinned", *TELLING))
 
 

@@ -98,7 +98,7 @@ class Opened:
                     return True  # nothing to keep: an empty vault stays untouched
                 if not self.lock.acquire():
                     return False
-                self.retriever.look_up_links()
+                self.retriever.look_ahead()
                 packed, revision = snapshot.pack(corpus, self.fingerprint), corpus.revision
                 self.sync.restamped = 0
             try:

@@ -13,7 +13,7 @@ from .packing import Excerpt, Group, best_files_first, pack, within_budget
 from .reading import day_number, day_text
 from .soft_links import SoftLinks
 from .standing import Standing, standing_of
-from .titles import Titles
+from .titles import look_at_names, names_worth
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,11 +62,11 @@ class Retriever:
         self.vectors: VectorArm | None = None
         self._standing = Standing()
         self._links = SoftLinks(store)
-        self._titles = Titles()
 
-    def look_up_links(self) -> None:
-        """Find out where all links lead, so that the first questions to a stored index need not ask."""
+    def look_ahead(self) -> None:
+        """Find out what first questions ask, so that it is stored: where links lead, how files' names begin and end."""
         self._links.look_up_all()
+        look_at_names(self._store.corpus)
 
     def search(self, request: Request, today: date) -> tuple[SearchResult, set[str]]:
         """The result, and the files that turned out to be other than indexed (then search again after a look)."""
@@ -212,7 +212,7 @@ class Retriever:
             dense=self.vectors.dense(corpus, request.asked) if self.vectors is not None else None,
             resolve=self._links.current(),
             linked=self._links.files,
-            titles=lambda numbers: self._titles.worth(corpus, numbers, folded),
+            titles=lambda numbers: names_worth(corpus, numbers, folded),
         )
 
     def _known_days(self, standing: Standing) -> "Ints":

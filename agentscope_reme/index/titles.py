@@ -7,47 +7,44 @@ import numpy as np
 
 from .corpus import Corpus
 from .keyword_columns import Ints
-from .known_file import KnownFile
-from .own_memory import room_for
+from .known_file import ENDS, KnownFile
 
-# How three of a file's names begin and end, as numbers of 16 bits; these for no name, and for one to be looked at.
+# How names begin and end (as many of a file as are kept), in numbers of 16 bits; these for no name, and for one to be
+# looked at.
 _NONE, _LOOK = 0x0001_0001, 0
-_KEPT = 3
 _PAIRS = 65_536
 
 
-class Titles:
-    """How the names of the files that were compared begin and end. Not thread-safe: the owner holds a lock."""
+def names_worth(corpus: Corpus, numbers: Ints, text: str) -> Sequence[float]:
+    """For each of some file ids how much it is worth that one of its names stands in ``text`` (case-folded)."""
+    there = np.zeros(_PAIRS, bool)
+    there[[_LOOK, *map(_pair, text, text[1:])]] = True
+    ends = corpus.files.name_ends(numbers)
+    look = there[ends >> 16]
+    look &= there[ends & 0xFFFF]
+    out = [0.0] * len(numbers)
+    for at in look.any(axis=0).nonzero()[0].tolist():
+        number = int(numbers[at])
+        names = _names(corpus.by_id[number])
+        found = [_worth(name) for name in names if name in text and _stands_in(name, text)]
+        if found:
+            out[at] = max(found)
+        if ends[0, at] == _LOOK:
+            _keep(corpus, number, names)
+    return out
 
-    def __init__(self) -> None:
-        self._corpus: Corpus | None = None
-        self._state = (-1, -1)
-        self._ends: Ints = np.zeros((0, _KEPT), np.uint32)  # by file
 
-    def worth(self, corpus: Corpus, numbers: Ints, text: str) -> Sequence[float]:
-        """For each of some file ids how much it is worth that one of its names stands in ``text`` (case-folded)."""
-        state = (corpus.renames, corpus.numbering)
-        if corpus is not self._corpus or state != self._state:
-            self._corpus, self._state = corpus, state
-            self._ends = room_for(len(corpus.by_id) * _KEPT, np.uint32).reshape(-1, _KEPT)  # all are ``_LOOK``
-        elif len(self._ends) < len(corpus.by_id):
-            more = len(corpus.by_id) + len(self._ends) // 8 + 64 - len(self._ends)
-            self._ends = np.concatenate((self._ends, np.full((more, _KEPT), _LOOK, np.uint32)))
-        there = np.zeros(_PAIRS, bool)
-        there[[_LOOK, *map(_pair, text, text[1:])]] = True
-        ends = self._ends.take(numbers, axis=0)
-        look = there[ends >> 16]
-        look &= there[ends & 0xFFFF]
-        out = [0.0] * len(numbers)
-        for at in look.any(axis=1).nonzero()[0].tolist():
-            number = int(numbers[at])
-            names = _names(corpus.by_id[number])
-            found = [_worth(name) for name in names if name in text and _stands_in(name, text)]
-            if found:
-                out[at] = max(found)
-            if len(names) <= _KEPT:
-                self._ends[number] = [*map(_ends_of, names), *[_NONE] * (_KEPT - len(names))]
-        return out
+def look_at_names(corpus: Corpus) -> None:
+    """Find out how the names of all files begin and end, so that it is stored with the index."""
+    unknown = (corpus.files.column(ENDS[0]) == _LOOK).nonzero()[0].tolist()
+    numbers = [known.id for known in corpus.files.living()] if unknown else []
+    for at in unknown:
+        _keep(corpus, numbers[at], _names(corpus.by_id[numbers[at]]))
+
+
+def _keep(corpus: Corpus, number: int, names: Sequence[str]) -> None:
+    if len(names) <= len(ENDS):
+        corpus.files.set_name_ends(number, [*map(_ends_of, names), *[_NONE] * (len(ENDS) - len(names))])
 
 
 def _ends_of(name: str) -> int:
