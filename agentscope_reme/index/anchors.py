@@ -29,7 +29,7 @@ class Anchors:
         # By slot, the number of the link's file and of its target's text.
         self._source, self._target = np.zeros(64, np.int32), np.zeros(64, np.int32)
         self._paths = Texts()
-        self._targets = Texts()
+        self._targets = Texts(packed=True)
         # By number of a target's text, the number of the path it leads to, as far as that has been asked.
         self._leads: Ints = np.full(64, _UNKNOWN, np.int32)
         self.seen = 0  # of the corpus's changes of names, those after which what is remembered is right
@@ -122,15 +122,6 @@ class Anchors:
         """How many paths have numbers."""
         return len(self._paths.names)
 
-    def targets(self) -> Iterable[str]:
-        """The texts of all targets."""
-        return (text for _, text in self._targets.living())
-
-    def text(self, target: str) -> str:
-        """A target's text as it is kept here, or the one given."""
-        number = self._targets.known(target)
-        return target if number is None else self._targets.names[number]
-
     def doubt(self, targets: Iterable[str] | None = None) -> None:
         """Forget where some targets lead, of which not all need to be known here; by default all."""
         if targets is None:
@@ -161,7 +152,7 @@ class Anchors:
             found = leads >= 0
             paths = distinct(np.concatenate((sources, leads[found])))
             leads[found] = np.searchsorted(paths, leads[found])
-            self._targets = Texts(map(self._targets.names.__getitem__, used.tolist()))
+            self._targets = Texts(map(self._targets.names.__getitem__, used.tolist()), packed=True)
             self._paths = Texts(map(self._paths.names.__getitem__, paths.tolist()))
             self._set(np.searchsorted(paths, sources), np.searchsorted(used, targets), leads)
 
@@ -217,7 +208,7 @@ class Anchors:
         leads = leads.copy()
         leads[found] = numbers[leads[found]]
         anchors._paths = Texts(paths[at] for at in (*holding.tolist(), *only_led_to.tolist()))
-        anchors._targets = Texts(names)
+        anchors._targets = Texts(names, packed=True)
         sources = np.empty(len(slots), np.int32)
         sources[slots] = np.repeat(np.arange(len(holding)), counts[holding])
         anchors._set(sources, targets, leads)

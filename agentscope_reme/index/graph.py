@@ -1,6 +1,6 @@
 """Which note links to which: out- and in-links, links that lead nowhere, and walks of a bounded size."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Literal, NamedTuple
@@ -76,10 +76,8 @@ class LinkGraph:
         self._links: list[bytes] = []  # by the file's number in the index of paths
         # Each text that some link has as its target, by number; the files that use it; and the texts by what any
         # spelling of them shares.
-        self._texts = Texts()
+        self._texts = Texts(packed=True)
         self._sources = Pairs()
-        # Where the text of a target is kept already, if somewhere, so that it is kept once.
-        self.kept_text: Callable[[str], str] = lambda target: target
         self._alike = Pairs()
 
     def __len__(self) -> int:
@@ -105,11 +103,8 @@ class LinkGraph:
             if target:
                 self._sources.add(self._text_number(target), number)
 
-    def add_files(self, files: Iterable[tuple[str, bytes, Iterable[str], int]], kept: Iterable[str] = ()) -> None:
-        """Add many files that are not there: path, packed links, names, the number that the index knows them by.
-
-        ``kept`` are texts of targets that are kept elsewhere, so that equal ones are not kept twice.
-        """
+    def add_files(self, files: Iterable[tuple[str, bytes, Iterable[str], int]]) -> None:
+        """Add many files that are not there: path, packed links, names, the number that the index knows them by."""
         added = []
         for path, packed, names, like in files:
             number = self._index.add(path, names, like)
@@ -117,8 +112,7 @@ class LinkGraph:
             self._links[number] = packed
             if packed:
                 added.append(number)
-        # After what stays, and by texts that stay: what is needed for a moment leaves no holes in it.
-        same = {text: text for text in kept}
+        # After what stays: what is needed for a moment leaves no holes in it.
         numbers = {text: number for number, text in self._texts.living()}
         for number in added:
             for target in dict.fromkeys(targets_in(self._links[number])):
@@ -126,10 +120,10 @@ class LinkGraph:
                     continue
                 text = numbers.get(target)
                 if text is None:
-                    target = same.get(target, target)
                     text = numbers[target] = self._new_text(target)
                 self._sources.add(text, number)
         self._index.settle()
+        self._texts.settle()
 
     def expect(self, many: bool) -> None:
         """Say whether many files are about to come."""
@@ -280,7 +274,7 @@ class LinkGraph:
 
     def _text_number(self, target: str) -> int:
         number = self._texts.known(target)
-        return self._new_text(self.kept_text(target)) if number is None else number
+        return self._new_text(target) if number is None else number
 
     def _new_text(self, target: str) -> int:
         number = self._texts.add(target)

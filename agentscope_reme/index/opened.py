@@ -56,7 +56,6 @@ class Opened:
         from .sync import Sync
 
         store = Store(Corpus(), LinkGraph(config.link_resolution))
-        store.graph.kept_text = store.corpus.anchors.text
         retriever = Retriever(vault, store, tokenizer, weights or config.ranking, config.chunk_chars)
         settings = f"{_CONTENT}|{config.chunk_chars}|{config.embed_toc}|{tokenizer.fingerprint}"
         return cls(vault, store, Sync(vault, config, tokenizer, store), retriever, tokenizer, lock, settings)
@@ -80,8 +79,7 @@ class Opened:
         if loaded.corpus is not None:
             opened.store.corpus = loaded.corpus
             opened.saved = loaded.corpus.revision
-            opened.store.graph.kept_text = loaded.corpus.anchors.text
-            opened.store.graph.add_files(map(_linking, loaded.corpus.files.living()), loaded.corpus.anchors.targets())
+            opened.store.graph.add_files(map(_linking, loaded.corpus.files.living()))
             give_back()
         return opened
 

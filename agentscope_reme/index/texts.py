@@ -3,18 +3,53 @@
 from collections.abc import Iterable, Iterator
 
 from ..vault.pairs import SEVERAL, Pairs, hash_of
+from ..vault.pieces import Pieces
 
 _MOST_NEW = 2_048  # texts that wait in a dictionary
+
+
+class PackedTexts:
+    """A list of texts as one piece of bytes: short ones take a third of the memory. Each is made when asked for."""
+
+    def __init__(self) -> None:
+        self._pieces = Pieces()
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def __getitem__(self, number: int) -> str:
+        return self._pieces[number].decode("utf-8", "surrogatepass")
+
+    def __setitem__(self, number: int, text: str) -> None:
+        self._pieces[number] = text.encode("utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.__getitem__, range(len(self)))
+
+    def append(self, text: str) -> None:
+        """Add a text at the end."""
+        self._pieces.append(text.encode("utf-8", "surrogatepass"))
+
+    def extend(self, texts: Iterable[str]) -> None:
+        """Add texts at the end, and have all take little memory."""
+        for text in texts:
+            self.append(text)
+        self.settle()
+
+    def settle(self) -> None:
+        """Have all take as little memory as they can."""
+        self._pieces.settle()
 
 
 class Texts:
     """Texts by number and numbers by text, from 0 on in the order they came in; numbers of forgotten ones come again.
 
-    Not thread-safe.
+    ``packed`` is for texts that nobody else keeps. Not thread-safe.
     """
 
-    def __init__(self, texts: Iterable[str] = ()) -> None:
-        self.names: list[str] = []  # by number; of forgotten ones something else than the text
+    def __init__(self, texts: Iterable[str] = (), *, packed: bool = False) -> None:
+        # By number; of forgotten ones something else than the text.
+        self.names: list[str] | PackedTexts = PackedTexts() if packed else []
         self._new: dict[str, int] = {}
         self._many = False
         self._numbers = Pairs()
@@ -30,22 +65,28 @@ class Texts:
     def add(self, text: str) -> int:
         """Add a text that is not there; its number."""
         number = self._free.pop() if self._free else len(self.names)
-        self.names[number : number + 1] = [text]
+        if number == len(self.names):
+            self.names.append(text)
+        else:
+            self.names[number] = text
         self._new[text] = number
         if len(self._new) > _MOST_NEW and not self._many:
-            self._settle()
+            self.settle()
         return number
 
     def expect(self, many: bool) -> None:
         """Say whether many texts are about to come: they wait where they are found quickly until no more do."""
         self._many = many
         if len(self._new) > _MOST_NEW and not many:
-            self._settle()
+            self.settle()
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Have what was added lately take as little memory as the rest."""
         for text, number in self._new.items():
             self._numbers.add(hash_of(text), number)
         self._new = {}
+        if isinstance(self.names, PackedTexts):
+            self.names.settle()
 
     def known(self, text: str) -> int | None:
         """The number of a text, None for one that is not there."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from agentscope_reme import ReMe, ReMeConfig
 from agentscope_reme.errors import NoteNotFound, ReMeError
 from agentscope_reme.index import Index
+from agentscope_reme.index.texts import PackedTexts
 from agentscope_reme.vault import Vault
 
 
@@ -340,11 +341,11 @@ async def test_a_graph_that_is_not_what_the_files_say_is_found_by_comparing(put,
     assert await index.verify() == ()
 
 
-async def test_the_text_of_a_target_is_kept_once_for_the_graph_and_the_words_around_links(put, open_index):
+async def test_the_texts_of_targets_are_kept_packed_by_the_graph_and_with_the_words_around_links(put, open_index):
     put("a.md", "Otters live near [[the far bank]] of the river.\n")
     index = open_index()
     await index.sync()
     store = index._opened().store
-    (kept,) = (text for _, text in store.graph._texts.living())
-    assert kept == "the far bank"
-    assert next(iter(store.corpus.anchors.targets())) is kept
+    for kept in (store.graph._texts, store.corpus.anchors._targets):
+        assert list(kept.living()) == [(0, "the far bank")]
+        assert isinstance(kept.names, PackedTexts), "no object for each of them"

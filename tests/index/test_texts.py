@@ -10,34 +10,39 @@ from hypothesis import strategies as st
 from agentscope_reme.index import texts
 from agentscope_reme.index.texts import Texts
 
+# Names of files that are no UTF-8 have lone surrogates.
+texts_of_any_kind = st.text(st.characters(exclude_categories=()), max_size=2)
 
+
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("hashes", ["as they are", "all the same"])
 @given(
-    asked=st.lists(st.text(max_size=2), max_size=40),
+    asked=st.lists(texts_of_any_kind, max_size=40),
     most_new=st.integers(0, 5),
     many=st.lists(st.booleans(), max_size=40),
 )
-def test_a_text_has_the_number_of_its_first_coming(hashes, asked, most_new, many):
+def test_a_text_has_the_number_of_its_first_coming(hashes, packed, asked, most_new, many):
     constant = mock.patch("agentscope_reme.index.texts.hash_of", return_value=7)
     with constant if hashes == "all the same" else nullcontext(), mock.patch.object(texts, "_MOST_NEW", most_new):
-        known, plain = Texts(), {}
+        known, plain = Texts(packed=packed), {}
         for at, text in enumerate(asked):
             known.expect(at < len(many) and many[at])
             assert known.known(text) == plain.get(text)
             assert known.of(text) == plain.setdefault(text, len(plain))
-        assert known.names == list(plain)
-        assert Texts(known.names).names == known.names
+        assert list(known.names) == list(plain)
+        assert list(Texts(known.names, packed=packed).names) == list(plain)
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("hashes", ["as they are", "all the same"])
 @given(
     steps=st.lists(st.tuples(st.sampled_from([True, False, "many", "few"]), st.text(max_size=1)), max_size=40),
     most_new=st.integers(0, 5),
 )
-def test_a_forgotten_text_is_not_there_and_its_number_comes_again(hashes, steps, most_new):
+def test_a_forgotten_text_is_not_there_and_its_number_comes_again(hashes, packed, steps, most_new):
     constant = mock.patch("agentscope_reme.index.texts.hash_of", return_value=7)
     with constant if hashes == "all the same" else nullcontext(), mock.patch.object(texts, "_MOST_NEW", most_new):
-        known, plain = Texts(), {}
+        known, plain = Texts(packed=packed), {}
         for comes, text in steps:
             if comes in ("many", "few"):
                 known.expect(comes == "many")
