@@ -13,7 +13,7 @@ from .columns import grown
 from .keyword import KeywordIndex
 from .keyword_columns import Ints, distinct
 from .numbered import Numbered
-from .texts import Texts
+from .texts import PackedTexts, Texts
 
 MOST_SCORED = 300
 _UNKNOWN, _NOWHERE = -2, -1
@@ -180,7 +180,7 @@ class Anchors:
 
     @classmethod
     def load(
-        cls, index: KeywordIndex, paths: Sequence[str], names: Sequence[str], arrays: dict[str, Ints]
+        cls, index: KeywordIndex, paths: Sequence[str], names: "Sequence[str] | PackedTexts", arrays: dict[str, Ints]
     ) -> "Anchors":
         """The inverse of :meth:`dump`. Raises ValueError when the parts do not belong together."""
         anchors = cls()

@@ -251,7 +251,7 @@ class Corpus:
         return records, names, arrays
 
     @classmethod
-    def load(cls, records: Iterable[dict[str, Any]], names: dict[str, list[str]], arrays: dict[str, Any]) -> "Corpus":
+    def load(cls, records: Iterable[dict[str, Any]], names: dict[str, Any], arrays: dict[str, Any]) -> "Corpus":
         """The inverse of :meth:`dump`. Raises ValueError when the parts do not belong together."""
         corpus = cls()
         indexes = {}

@@ -20,6 +20,7 @@ from ..errors import ReMeError
 from ..expression import expression
 from ..vault.layout import METADATA
 from .corpus import Corpus
+from .texts import PackedTexts
 
 if TYPE_CHECKING:
     from ..vault.storage import Storage
@@ -134,8 +135,11 @@ def load(storage: "Storage", fingerprint: str) -> Loaded:
             with (folder / os.path.basename(str(header["arrays"]))).open("rb") as file:
                 if _digest(file) != header["arrays_sha256"]:
                     return Loaded(None, "its arrays do not have the checksum they should have")
+                named = header.pop("named")
+                # At once: objects that go in the end would leave holes between those that stay.
+                named["targets"] = PackedTexts(named["targets"])
                 arrays = _unpack_arrays(file, header["names"])
-            return Loaded(Corpus.load(map(_decoded, lines), header["named"], arrays))
+            return Loaded(Corpus.load(map(_decoded, lines), named, arrays))
         except FileNotFoundError:
             continue  # another process has replaced the index meanwhile
         except Exception as error:  # whatever is on the disk must not keep the vault from being searched

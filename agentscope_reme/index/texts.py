@@ -11,8 +11,8 @@ _MOST_NEW = 2_048  # texts that wait in a dictionary
 class PackedTexts:
     """A list of texts as one piece of bytes: short ones take a third of the memory. Each is made when asked for."""
 
-    def __init__(self) -> None:
-        self._pieces = Pieces()
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._pieces = Pieces(text.encode("utf-8", "surrogatepass") for text in texts)
 
     def __len__(self) -> int:
         return len(self._pieces)
@@ -30,12 +30,6 @@ class PackedTexts:
         """Add a text at the end."""
         self._pieces.append(text.encode("utf-8", "surrogatepass"))
 
-    def extend(self, texts: Iterable[str]) -> None:
-        """Add texts at the end, and have all take little memory."""
-        for text in texts:
-            self.append(text)
-        self.settle()
-
     def settle(self) -> None:
         """Have all take as little memory as they can."""
         self._pieces.settle()
@@ -44,17 +38,21 @@ class PackedTexts:
 class Texts:
     """Texts by number and numbers by text, from 0 on in the order they came in; numbers of forgotten ones come again.
 
-    ``packed`` is for texts that nobody else keeps. Not thread-safe.
+    ``packed`` is for texts that nobody else keeps; :class:`PackedTexts`, which must be distinct, are kept as they are.
+    Not thread-safe.
     """
 
-    def __init__(self, texts: Iterable[str] = (), *, packed: bool = False) -> None:
+    def __init__(self, texts: "Iterable[str] | PackedTexts" = (), *, packed: bool = False) -> None:
         # By number; of forgotten ones something else than the text.
-        self.names: list[str] | PackedTexts = PackedTexts() if packed else []
+        self.names: list[str] | PackedTexts
         self._new: dict[str, int] = {}
         self._many = False
         self._numbers = Pairs()
         self._free: list[int] = []
-        self.names.extend(dict.fromkeys(texts))
+        if isinstance(texts, PackedTexts):
+            self.names = texts
+        else:
+            self.names = PackedTexts(dict.fromkeys(texts)) if packed else list(dict.fromkeys(texts))
         self._numbers.add_all(map(hash_of, self.names))
 
     def of(self, text: str) -> int:

@@ -47,7 +47,7 @@ class Pairs:
 
     def add_all(self, keys: Iterable[int]) -> None:
         """Put in the pairs of some keys with the numbers from 0 on."""
-        self._new.extend([key << 32 | number for number, key in enumerate(keys)])
+        self._new.extend(key << 32 | number for number, key in enumerate(keys))
 
     def discard(self, key: int, number: int) -> None:
         """Take a pair out, if it is there."""
