@@ -23,6 +23,7 @@ _MOST_KNOWN = 8_192
 _NEWLINE = 0x0A
 _STEP = 8_192
 _PIECE = 131_072  # bytes
+_ALL = slice(None)
 _MANY = 64  # terms that are looked up together rather than one by one
 
 
@@ -37,7 +38,8 @@ class Vocabulary:
         self._packed = packed  # every settled term, each with a line break after it
         self._begins = Ends(np.zeros(1, np.int64))
         self._lower = array("H")  # of the hashes, ascending, the lower halves
-        self._by_hash: Ints = np.zeros(0, np.int32)
+        # The numbers of the terms in the order of their hashes: two bytes of each, and those above them.
+        self._number_lower, self._number_upper = array("H"), array("B")
         self._first = array("I", bytes(4 * 65_537))  # where each value of a hash's upper half begins
         self._known: dict[str, int] = {}  # new terms, and settled ones that were asked for lately
         self._new: list[str] = []
@@ -55,7 +57,7 @@ class Vocabulary:
             self._set_hashes(hashes, np.arange(len(hashes), dtype=np.int32))
 
     def __len__(self) -> int:
-        return self._table.count if self._table is not None else len(self._by_hash) + len(self._new)
+        return self._table.count if self._table is not None else len(self._lower) + len(self._new)
 
     @property
     def takes_much(self) -> bool:
@@ -74,7 +76,7 @@ class Vocabulary:
         if self._table is not None:
             return [self._table.get(term.encode("utf-8", "surrogatepass")) for term in terms]
         lower, first, packed, begins, known = self._lower, self._first, self._packed, self._begins, self._known
-        numbers = memoryview(self._by_hash)  # type: ignore[arg-type]  # an element of an array of numpy takes longer
+        number_lower, number_upper = self._number_lower, self._number_upper
         out: list[int | None] = []
         for term in terms:
             number = known.get(term)
@@ -87,7 +89,7 @@ class Vocabulary:
                 end = first[upper + 1]
                 at = bisect_left(lower, wanted, first[upper], end)
                 while at < end and lower[at] == wanted:
-                    one = numbers[at]
+                    one = number_lower[at] | number_upper[at] << 16
                     begin = begins[one]
                     if packed[begin : begin + len(data)] == data:
                         number = one
@@ -126,7 +128,7 @@ class Vocabulary:
         wanted = np.fromiter(map(crc32, data), np.uint32, len(data))
         numbers = self._with_hash(wanted)
         begins, ends = self._begins.some(np.maximum(numbers, 0)).tolist(), (self._begins.some(numbers + 1) - 1).tolist()
-        packed, known, new, settled = self._packed, self._known, self._new, len(self._by_hash)
+        packed, known, new, settled = self._packed, self._known, self._new, len(self._lower)
         for term, encoded, number, begin, end in zip(terms, data, numbers.tolist(), begins, ends, strict=True):
             if number < 0:
                 if known.setdefault(term, settled + len(new)) == settled + len(new):
@@ -145,7 +147,7 @@ class Vocabulary:
         while len(left := left[at[left] < ends[left]]):
             alike = lower[at[left]] == halves[left]
             found = left[alike]
-            out[found] = self._by_hash[at[found]]
+            out[found] = self._by_hash(at[found])
             left = left[~alike]
             at[left] += 1
         return out
@@ -153,7 +155,7 @@ class Vocabulary:
     def _number(self, term: str) -> int:
         number = self.get(term)
         if number is None:
-            number = len(self._by_hash) + len(self._new)
+            number = len(self._lower) + len(self._new)
             self._new.append(term)
         self._known[term] = number
         return number
@@ -171,8 +173,15 @@ class Vocabulary:
     def hashes(self) -> Ints:
         """The hash of each term in the order of their numbers, to be stored: making them again takes long."""
         self.settle()
-        out = np.empty(len(self._by_hash), np.uint32)
-        out[self._by_hash] = self._ascending_hashes()
+        out = np.empty(len(self._lower), np.uint32)
+        out[self._by_hash()] = self._ascending_hashes()
+        return out
+
+    def _by_hash(self, at: "Ints | slice" = _ALL) -> Ints:
+        """The numbers of terms at some places, or all, in the order of their hashes."""
+        out: Ints = np.frombuffer(self._number_upper, self._number_upper.typecode)[at].astype(np.int32)
+        out <<= 16
+        out |= np.frombuffer(self._number_lower, np.uint16)[at]
         return out
 
     def _ascending_hashes(self) -> Ints:
@@ -193,7 +202,7 @@ class Vocabulary:
         begins, ends = self._begins.some(numbers), self._begins.some(numbers + 1) - 1
         first = np.frombuffer(self._packed, np.uint8)[begins] if len(numbers) else numbers
         numbers = numbers[(ends - begins > len(data)) & (first >= 0x20)]
-        settled = len(self._by_hash)
+        settled = len(self._lower)
         new = [settled + at for at, term in enumerate(self._new) if char in term and len(term) > 1 and term[0] >= " "]
         return np.append(_once(numbers), new).astype(np.int64)
 
@@ -236,10 +245,10 @@ class Vocabulary:
         """Settle terms that are not there: each with a line break after it, where each ends, their hashes."""
         self._begins = Ends(np.append(self._begins.whole(), len(self._packed) + ends))
         self._packed += data
-        settled = len(self._by_hash)
+        settled = len(self._lower)
         self._set_hashes(
             np.append(self._ascending_hashes(), hashes),
-            np.append(self._by_hash, np.arange(settled, settled + len(ends), dtype=np.int32)),
+            np.append(self._by_hash(), np.arange(settled, settled + len(ends), dtype=np.int32)),
         )
 
     def keep(self, numbers: Ints) -> None:
@@ -252,19 +261,23 @@ class Vocabulary:
         at = np.arange(after[-1]) + np.repeat(begins[numbers] - after[:-1], sizes)
         self._packed = np.frombuffer(self._packed, np.uint8)[at].tobytes()
         self._begins = Ends(after)
-        new_number = np.full(len(self._by_hash), -1, np.int32)
+        new_number = np.full(len(self._lower), -1, np.int32)
         new_number[numbers] = np.arange(len(numbers))
-        moved = new_number[self._by_hash]
+        moved = new_number[self._by_hash()]
         self._set_hashes(self._ascending_hashes()[moved >= 0], moved[moved >= 0])
         self._known = {}
 
     def _set_hashes(self, hashes: Ints, numbers: Ints) -> None:
         self._chars = None
         order = ascending(hashes)
-        self._lower = array("H", hashes[order].astype(np.uint16).tobytes())
-        self._by_hash = numbers[order]
+        numbers = numbers[order]
+        upper = (numbers >> 16).astype("B" if int(numbers.max(initial=0)) >> 24 == 0 else "H")
+        # Copies, which have no room to grow.
+        self._lower = array("H", hashes[order].astype(np.uint16).tobytes())[:]
+        self._number_lower = array("H", numbers.astype(np.uint16).tobytes())[:]
+        self._number_upper = array(upper.dtype.char, upper.tobytes())[:]
         counts = np.bincount(hashes >> 16, minlength=65_536)
-        self._first = array("I", np.append(0, np.cumsum(counts)).astype(np.uint32).tobytes())
+        self._first = array("I", np.append(0, np.cumsum(counts)).astype(np.uint32).tobytes())[:]
 
 
 def packed(names: Sequence[str]) -> bytes:
