@@ -122,8 +122,9 @@ class LinkGraph:
                 if text is None:
                     text = numbers[target] = self._new_text(target)
                 self._sources.add(text, number)
-        self._index.settle()
+        del numbers  # first: an object that stays would keep the room of those that go
         self._texts.settle()
+        self._index.settle()
 
     def expect(self, many: bool) -> None:
         """Say whether many files are about to come."""

@@ -82,7 +82,7 @@ class Texts:
         """Have what was added lately take as little memory as the rest."""
         for text, number in self._new.items():
             self._numbers.add(hash_of(text), number)
-        self._new = {}
+        self._new.clear()
         if isinstance(self.names, PackedTexts):
             self.names.settle()
 

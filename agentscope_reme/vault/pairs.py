@@ -91,7 +91,9 @@ class Pairs:
             pairs = sorted(chain(self._sorted, self._new))
             if any(map(eq, pairs, islice(pairs, 1, None))):
                 pairs = list(dict.fromkeys(pairs))
-            self._sorted = array("Q", pairs)[:]  # a copy, which has no room to grow
+            roomy = array("Q", pairs)
+            del pairs  # first: an object that stays would keep the room of those that go
+            self._sorted = roomy[:]
         else:
             for pair in self._new:
                 at = bisect_left(self._sorted, pair)
