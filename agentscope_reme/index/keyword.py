@@ -20,18 +20,21 @@ from .keyword_columns import (
     empty_columns,
     idf_array,
     join_columns,
+    looked_for,
     renumbered,
     without_unused,
 )
 from .numbered import Numbered, numbered
 from .postings import Postings
-from .runs import Runs
+from .runs import Recent, Runs, sort_in
 from .vocabulary import Vocabulary
 
 # Recent texts are looked up term by term in Python objects; beyond this many tokens a merge is cheaper.
 MERGE_TOKENS = 60_000
 BULK_TOKENS = 8_000_000
 RUN_TOKENS = 300_000  # so many are sorted by terms together
+# Of texts that were just added, so few occurrences are looked through for so few terms: to sort them in takes longer.
+LOOK_TOKENS, MOST_ASKED = 2_000, 8
 FOLD_TOKENS = 150_000  # so many at once are put into the base, which numpy does
 
 
@@ -73,7 +76,7 @@ class KeywordIndex:
         self._ids = array("i")  # of the recent texts after those, all occurrences in order
         self._folded = 0  # how many of these texts stand in _recent
         self._folded_ids = 0
-        self._recent: dict[int, tuple[array[int], array[int], array[int]]] = {}
+        self._recent: Recent = {}
         self._lengths = np.zeros(64, np.uint16)
         self._longest = 0  # no text was longer
         self._alive = np.zeros(64, bool)
@@ -137,10 +140,10 @@ class KeywordIndex:
 
     def gather(self, terms: Sequence[str]) -> Gathered:
         """The postings of some terms in living texts; a term that stands twice has them twice."""
-        self._settle()
+        self._settle(len(terms))
         base, numbers = self._base, self._terms.find(terms)
         slots, tf, sizes = base.read(numbers)
-        if self._recent:
+        if len(self._ids):
             more = {at: found for at, one in enumerate(numbers) if (found := self._recent_postings(one)) is not None}
             slots = spliced(slots, sizes, {at: found[0] for at, found in more.items()})
             tf = spliced(tf, sizes, {at: found[1] for at, found in more.items()})
@@ -187,12 +190,9 @@ class KeywordIndex:
         spans = base.starts.spans(found.numbers)
         places = base.positions.parts(spans)
         sizes = [end - begin for begin, end in spans]
-        if self._recent:
-            more = {
-                at: np.array(self._recent[number][2], np.uint16)
-                for at, number in enumerate(found.numbers)
-                if number in self._recent
-            }
+        if len(self._ids):
+            recent = [(at, self._recent_columns(number)) for at, number in enumerate(found.numbers)]
+            more = {at: columns[2] for at, columns in recent if columns is not None}
             places = spliced(places, sizes, more)
             sizes = [size + len(more[at]) if at in more else size for at, size in enumerate(sizes)]
         keys = np.repeat(found.slots.astype(np.int64) << 16, found.tf)
@@ -358,32 +358,39 @@ class KeywordIndex:
     def _reserve(self, slots: int) -> None:
         self._lengths, self._alive = grown(self._lengths, slots), grown(self._alive, slots)
 
-    def _settle(self) -> None:
-        """Make the recent texts findable by term."""
+    def _settle(self, asked: int | None = None) -> None:
+        """Make the recent texts findable by term: by a look at all that was added last, where few terms are asked."""
         first = self._runs.end + self._folded
         if first == self.slots and not self._runs.texts:
             return
         if self._runs.texts or len(self._ids) - self._folded_ids > FOLD_TOKENS:
             self._start_from(Postings.of(self._with_recent()))
             return
-        recent, ids, at = self._recent, self._ids, self._folded_ids
-        for slot, length in enumerate(self._lengths[first : self.slots].tolist(), first):
-            for position, number in enumerate(ids[at : at + length]):
-                column = recent.get(number)
-                if column is None:
-                    recent[number] = array("i", (slot,)), array("H", (1,)), array("H", (position,))
-                    continue
-                slots, tf, positions = column
-                if slots[-1] == slot:
-                    tf[-1] += 1
-                else:
-                    slots.append(slot)
-                    tf.append(1)
-                positions.append(position)
-            at += length
-        self._folded, self._folded_ids = self.slots - self._runs.end, at
+        if asked is not None and asked <= MOST_ASKED and len(self._ids) - self._folded_ids <= LOOK_TOKENS:
+            return
+        sort_in(self._recent, self._ids[self._folded_ids :], self._lengths[first : self.slots], first)
+        self._folded, self._folded_ids = self.slots - self._runs.end, len(self._ids)
 
     def _recent_postings(self, term: int | None) -> tuple[Ints, Ints] | None:
+        columns = self._recent_columns(term)
+        return None if columns is None else columns[:2]
+
+    def _recent_columns(self, term: int | None) -> tuple[Ints, Ints, Ints] | None:
+        """Slots, frequencies and places of a term in the recent texts."""
         column = self._recent.get(term)  # type: ignore[arg-type]
+        last = None
+        if term is not None and self._folded_ids < len(self._ids):
+            first = self._runs.end + self._folded
+            ids, lengths = np.frombuffer(self._ids, np.int32)[self._folded_ids :], self._lengths[first : self.slots]
+            last = looked_for(term, ids, lengths, first)
+        if column is None:
+            return last
         # Copied: an array that numpy looks into cannot grow.
-        return None if column is None else (np.array(column[0], np.int32), np.array(column[1], np.uint16))
+        slots, tf, places = (
+            np.array(column[0], np.int32),
+            np.array(column[1], np.uint16),
+            np.array(column[2], np.uint16),
+        )
+        if last is None:
+            return slots, tf, places
+        return np.append(slots, last[0]), np.append(tf, last[1]), np.append(places, last[2])

@@ -274,3 +274,24 @@ near = st.integers(-3, 9)
 def test_values_among_others_are_told(values, some):
     found = are_in(np.array(values, np.int32), np.array(some, np.int64))
     assert found.tolist() == [value in some for value in values]
+
+
+@given(changes, st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), min_size=1, max_size=3))
+def test_texts_are_found_alike_whether_they_were_sorted_in_or_are_looked_through(sequence, queries):
+    def asked(look: int, most: int) -> list[object]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(keyword, "LOOK_TOKENS", look)
+            patch.setattr(keyword, "MOST_ASKED", most)
+            model = Model()
+            out: list[object] = []
+            for number, (kind, value) in enumerate(sequence):
+                model.apply(kind, value)
+                query = queries[number % len(queries)]
+                found = model.index.gather([*query, "unheard"])
+                keys, sizes = model.index.occurrences(found)
+                out += [found.sizes, found.slots.tolist(), found.tf.tolist(), keys.tolist(), sizes]
+                if number % 3 == 2:  # now and then all are sorted in
+                    out += [model.index.scores(query).tolist(), model.index.postings_with("w")[0].tolist()]
+            return out
+
+    assert asked(-1, 100) == asked(10_000, 100) == asked(20, 3) == asked(10_000, 2)
