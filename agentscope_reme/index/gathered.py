@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Optional
 
 import numpy as np
@@ -25,10 +25,6 @@ class Gathered:
     tf: Ints
     sizes: list[int]
     all: Optional["Gathered"] = None
-
-    def by_term(self) -> list[Ints]:
-        """The slots of each term."""
-        return [self.slots[begin:end] for begin, end in pairwise((0, *accumulate(self.sizes)))]
 
     def of_term(self, at: int) -> Ints:
         """The slots of one of the terms."""

@@ -20,10 +20,3 @@ def room_for(size: int, kind: Any) -> NDArray[Any]:
     # Where a forked process writes to it, it shall have its own.
     private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
     return np.frombuffer(mmap.mmap(-1, size * kind.itemsize, **private), kind)
-
-
-def staying(values: NDArray[Any]) -> NDArray[Any]:
-    """A copy of an array, in memory of its own."""
-    out = room_for(len(values), values.dtype)
-    out[:] = values
-    return out
