@@ -167,7 +167,7 @@ class Freshness:
             self.start_scan(fresh=True).result(max(0.0, seconds))
         except Exception as error:
             return self._why_behind(error)
-        return ""
+        return "the index was closed before all files were looked at" if self._stopped() else ""
 
     def _why_behind(self, error: Exception) -> str:
         if isinstance(error, TimeoutError):
@@ -175,14 +175,19 @@ class Freshness:
             return f"the index is behind the files: {share:.0%} of them have been looked at"
         return f"the files could not be looked at ({error}); this is what was known before"
 
-    def catch_up(self, seconds: float) -> bool:
-        """Make sure that what the files are now is in the index; whether that was done in so many seconds. Blocks.
+    def catch_up(self, seconds: float) -> str:
+        """Make sure that what the files are now is in the index; what is to be said when that is not so. Blocks.
 
         All files are looked at, by a watcher's side too: what was written this moment may still be on its way to it.
+        Takes about so many seconds at most, the look and the reading together.
         """
-        if self.start_scan(fresh=True).exception(seconds) is not None:
-            return False
-        return self.read_changed(seconds) == 0
+        until = time.monotonic() + seconds
+        return self.look_again(seconds) or self.read_rest(until - time.monotonic())
+
+    def read_rest(self, seconds: float) -> str:
+        """Read the files that are known to have changed; what is to be said when some are left. Blocks."""
+        left = self.read_changed(seconds)
+        return f"the index is behind the files: {left} that have changed are still to be read" if left else ""
 
     def _take_news(self) -> None:
         """What the watcher holds back for its quiet window need not wait for a search that comes before."""

@@ -162,10 +162,11 @@ class LinkQuestions:
         if opened is None or self._closed or self._freshness.scanned < 0 or ignores_more:
             return None
         try:
-            if not self._freshness.catch_up(self.config.search_wait):
-                return None
+            behind = self._freshness.catch_up(self.config.search_wait)
         except Exception as error:
-            log.info("links are looked up in the files: %s", error)
+            behind = f"{type(error).__name__}: {error}"
+        if behind:
+            log.info("links are looked up in the files: %s", behind)
             return None
         store = self._opened().store
         with store.lock:

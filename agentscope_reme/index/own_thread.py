@@ -33,14 +33,21 @@ class OwnThread:
     async def run(self, work: Callable[..., T], *arguments: object) -> T:
         """What ``work(*arguments)`` returns or raises, in the context of the caller.
 
-        Whoever is cancelled leaves at once: what has not begun does not begin, what is running ends unheard.
+        Whoever is cancelled leaves at once: what has not begun does not begin, what is running ends unheard. Who asks
+        when it is closed is answered all the same, by another thread.
         """
-        if self._closed:  # somebody was still waiting for the files
-            return await asyncio.to_thread(work, *arguments)
-        if self._process != os.getpid():
-            self._start()  # a fork has the object and not the thread
-        called = partial(contextvars.copy_context().run, work, *arguments)
-        return await asyncio.get_running_loop().run_in_executor(self._executor, called)
+        if not self._closed:
+            if self._process != os.getpid():
+                self._start()  # a fork has the object and not the thread
+            called = partial(contextvars.copy_context().run, work, *arguments)
+            try:
+                answer = asyncio.get_running_loop().run_in_executor(self._executor, called)
+            except RuntimeError:
+                if not self._closed:
+                    raise
+            else:
+                return await answer
+        return await asyncio.to_thread(work, *arguments)  # closed while somebody waited for the files, or this moment
 
     def close(self) -> None:
         """Let the thread end when what it was given is done. Safe to call twice."""

@@ -255,9 +255,8 @@ class Index(LinkQuestions, VectorQuestions):
 
     def _find(self, request: "Request", behind: str, until: float) -> SearchResult:
         opened = self._opened()
-        left = self._freshness.read_changed(until - time.monotonic())
-        if left and not behind:
-            behind = f"the index is behind the files: {left} that have changed are still to be read"
+        unread = self._freshness.read_rest(until - time.monotonic())
+        behind = behind or unread
         today = self._clock().date()
         looked = False
         for _ in range(3):

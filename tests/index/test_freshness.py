@@ -195,6 +195,52 @@ async def test_a_file_made_while_the_folder_is_looked_at_stays(put, open_index, 
     assert await found(index, "ferry") == ["new.md"]
 
 
+@pytest.mark.parametrize("way", ["look_again", "catch_up"])
+async def test_whoever_looks_at_all_files_once_more_is_told_why_that_was_not_done(put, open_index, monkeypatch, way):
+    put("a.md", "The ferry leaves at nine.\n")
+    index = open_index()
+    await index.sync()
+    scan, go_on, state = Sync.scan, threading.Event(), index._freshness
+
+    def slow(self, **kwargs):
+        assert go_on.wait(20)
+        return scan(self, **kwargs)
+
+    def failing(self, **kwargs):
+        raise OSError("the disk is gone")
+
+    def closing(self, **kwargs):
+        index._closed = True
+        return scan(self, **kwargs)
+
+    look = getattr(state, way)
+    put("b.md", "The ferry is late.\n")
+    assert await asyncio.to_thread(look, 20) == ""
+    assert "b.md" in index.graph
+    monkeypatch.setattr(Sync, "scan", slow)
+    assert "the index is behind the files: 100% of them have been looked at" in await asyncio.to_thread(look, 0.01)
+    assert "have been looked at" in await asyncio.to_thread(look, -1)
+    go_on.set()
+    monkeypatch.setattr(Sync, "scan", failing)
+    assert "could not be looked at (the disk is gone)" in await asyncio.to_thread(look, 20)
+    monkeypatch.setattr(Sync, "scan", closing)
+    assert "closed before" in await asyncio.to_thread(look, 20)
+    index._closed = False
+
+
+async def test_catching_up_is_not_done_while_changes_are_unread_and_takes_no_longer_than_said(
+    put, open_index, monkeypatch
+):
+    put("a.md", "The ferry leaves at nine.\n")
+    index = open_index()
+    await index.sync()
+    given: list[float] = []
+    monkeypatch.setattr(index._freshness, "read_changed", lambda seconds: given.append(seconds) or 3)
+    said = await asyncio.to_thread(index._freshness.catch_up, 20)
+    assert said == "the index is behind the files: 3 that have changed are still to be read"
+    assert given[0] < 20
+
+
 async def test_many_changes_that_are_not_read_in_time_make_a_result_stale(put, watched_index, monkeypatch):
     put("old.md", "The ferry leaves at nine.\n")
     index, _ = await watched_index(search_wait=0.05)

@@ -217,12 +217,31 @@ async def test_without_an_index_that_is_sure_the_files_are_read(vault_dir: Path,
     assert reme.index.notes_naming(["target.md"]) is None, "nothing has been looked at yet"
     await reme.index.sync()
     assert reme.index.notes_naming(["target.md"]) == {"links.md"}
-    monkeypatch.setattr(type(reme.index._freshness), "catch_up", lambda self, seconds: False)
+    monkeypatch.setattr(type(reme.index._freshness), "catch_up", lambda self, seconds: "it is behind")
     assert reme.index.notes_naming(["target.md"]) is None
     change = await reme.vault.move("target.md", "moved.md")
     assert [link.source_path for link in change.links] == ["links.md"]
     await reme.close()
     assert Index(Vault(vault_dir), ReMeConfig(ignore=("links.md",))).notes_naming(["moved.md"]) is None
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), OSError("the disk is gone")])
+async def test_when_what_changed_cannot_be_read_the_files_are_read(vault_dir: Path, put, monkeypatch, error):
+    from agentscope_reme.index.freshness import Freshness
+
+    def refused(self, seconds):
+        raise error
+
+    put("target.md", "x\n")
+    put("links.md", "[[target.md]]\n")
+    reme = ReMe(vault_dir)
+    await reme.index.sync()
+    with monkeypatch.context() as patch:
+        patch.setattr(Freshness, "read_changed", refused)
+        assert reme.index.notes_naming(["target.md"]) is None
+        change = await reme.vault.move("target.md", "moved.md")
+    assert [link.source_path for link in change.links] == ["links.md"]
+    await reme.close()
 
 
 async def test_a_move_while_the_index_is_written_ends(vault_dir: Path, put):

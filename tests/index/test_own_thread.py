@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from agentscope_reme.errors import StateError
 from agentscope_reme.index.own_thread import OwnThread
 
 NAME = "reme-test-own"
@@ -102,6 +103,37 @@ async def test_who_is_heard_after_it_is_closed_is_answered_all_the_same(thread):
     assert await thread.run(len, "abcd") == 4
 
 
+def closes_first(own: OwnThread, close) -> list[bool]:
+    """Have ``close`` run on another thread when something was heard and is about to be given to the own thread."""
+    real, closed = own._executor.submit, []
+
+    def submit(*arguments):
+        other = threading.Thread(target=close)
+        other.start()
+        other.join()
+        closed.append(own._closed)
+        return real(*arguments)
+
+    own._executor.submit = submit
+    return closed
+
+
+async def test_who_asks_while_another_thread_closes_it_is_answered_all_the_same(thread):
+    assert await thread.run(len, "abc") == 3
+    closed = closes_first(thread, thread.close)
+    assert await thread.run(len, "abcd") == 4
+    assert closed == [True]
+
+
+async def test_a_thread_that_cannot_begin_is_told_of_when_nothing_was_closed(thread, monkeypatch):
+    def refused(*arguments):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(thread._executor, "submit", refused)
+    with pytest.raises(RuntimeError, match="can't start"):
+        await thread.run(len, "abc")
+
+
 async def test_the_thread_ends_with_the_last_reference():
     own = OwnThread(NAME)
     await own.run(len, "")
@@ -154,6 +186,17 @@ async def test_a_search_that_is_cancelled_leaves_the_index_free(put, open_index)
         await task
     go_on.set()
     assert [hit.path for hit in (await index.search("zebra")).hits] == ["digest/plan.md"]
+
+
+async def test_a_search_that_meets_the_close_of_another_event_loop_is_answered(put, open_index):
+    put("digest/plan.md", "# Plan\n\nThe zebra crossing is painted on Friday.\n")
+    index = open_index()
+    await index.search("zebra")
+    closed = closes_first(index._thread, lambda: asyncio.run(index.close()))
+    assert [hit.path for hit in (await index.search("zebra")).hits] == ["digest/plan.md"]
+    assert closed == [True]
+    with pytest.raises(StateError):
+        await index.search("zebra")
 
 
 async def test_waiting_for_a_turn_is_part_of_how_long_a_search_waits(put, open_index):
