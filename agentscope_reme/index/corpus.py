@@ -17,6 +17,7 @@ from .bundle import PLAIN
 from .columns import fitted, grown, roomy
 from .entries import REACH, SMALL_FIELDS, UNIT_FIELDS, FileEntry, UnitEntry, blur
 from .files import Files, FilesById, KnownFile
+from .filtered import Filtered
 from .keyword import KeywordIndex
 from .keyword_columns import Ints, distinct
 from .own_memory import room_for
@@ -51,7 +52,7 @@ class Corpus:
         # Names of the files that came, went or got other names lately, and how many changes of names there were.
         self.renamed: deque[tuple[str, ...]] = deque(maxlen=1_000)
         self.renames = 0
-        self.filtered: dict[tuple[str, ...], tuple[int, Any]] = {}  # see filters.py
+        self.filtered = Filtered()
         self.numbering = 0  # raised when file ids, slots or speakers get new numbers
 
     # --- what ranking reads ---------------------------------------------------------------------------------------
@@ -361,7 +362,7 @@ class Corpus:
         self.numbering += 1
         for name in SMALL_FIELDS:
             self._table[name] = fitted(self._table[name])
-        self.files.renumber()
+        self.filtered.renumber(self.files.renumber())
         spoken = self.column("speaker")
         used = distinct(spoken[spoken >= 0])
         spoken[spoken >= 0] = np.searchsorted(used, spoken[spoken >= 0])

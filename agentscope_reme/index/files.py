@@ -198,11 +198,14 @@ class Files(Mapping[str, KnownFile]):
             for at in apart.tolist():
                 scattered[ids[at]] = np.array(slots[ends[at] - counts[at] : ends[at]], np.int32)
 
-    def renumber(self) -> None:
-        """Give the living files new ids from 0 on, in their order; objects of before show what was."""
+    def renumber(self) -> Ints:
+        """Give the living files new ids from 0 on, in their order, and return the old ones in this order.
+
+        Objects of before show what was.
+        """
         old, ids = self._rows, list(self._rows.ids.values())
         if ids == list(range(len(old.paths))):
-            return
+            return np.arange(len(ids))
         rows = Rows()
         new = {number: at for at, number in enumerate(ids)}
         rows.known = old.known
@@ -217,6 +220,7 @@ class Files(Mapping[str, KnownFile]):
             setattr(rows, name, {new[number]: value for number, value in values.items() if number in new})
         rows.ids = {path: at for at, path in enumerate(old.ids)}
         self._rows = rows
+        return np.array(ids, np.int64)
 
 
 class FilesById:

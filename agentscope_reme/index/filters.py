@@ -14,7 +14,6 @@ from .files import KnownFile
 from .reading import day_number, plain
 
 _DATES = ("since", "until")
-_MOST_KEPT = 32  # values of keys, each with a byte for every file
 
 
 def allowed_slots(corpus: Corpus, wanted: Mapping[str, Any], as_day: Callable[[str, bool], str]) -> NDArray[np.bool_]:
@@ -42,10 +41,7 @@ def allowed_slots(corpus: Corpus, wanted: Mapping[str, Any], as_day: Callable[[s
 
 
 def _files(corpus: Corpus, key: str, value: Any) -> NDArray[np.bool_]:
-    """The files by id that a key of the filter allows; of those that went, anything.
-
-    What a file says is looked at once: a changed file has another id, so that only new ids are asked about.
-    """
+    """The files by id that a key of the filter allows; of those that went, anything."""
     values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
     if key == "path":
         prefixes = tuple(_prefix(str(one)) for one in values)
@@ -56,17 +52,7 @@ def _files(corpus: Corpus, key: str, value: Any) -> NDArray[np.bool_]:
             composed = tuple(normalize("NFC", prefix) for prefix in prefixes)
             found = np.fromiter((normalize("NFC", path).startswith(composed) for path in paths), bool, len(paths))
         return found
-    name = (key, *map(repr, values))
-    numbering, known = corpus.filtered.pop(name, (-1, np.zeros(0, bool)))
-    if numbering != corpus.numbering:
-        known = known[:0]
-    check = _check(key, values)
-    new = (corpus.by_id[number] for number in range(len(known), len(corpus.by_id)))
-    more = np.array([entry is not None and check(entry) for entry in new], bool)
-    corpus.filtered[name] = corpus.numbering, np.concatenate((known, more))
-    if len(corpus.filtered) > _MOST_KEPT:
-        del corpus.filtered[next(iter(corpus.filtered))]
-    return corpus.filtered[name][1]
+    return corpus.filtered.mask((key, *map(repr, values)), corpus.by_id, _check(key, values))
 
 
 def _check(key: str, values: list[Any]) -> Callable[[KnownFile], bool]:

@@ -2,9 +2,13 @@
 
 from unicodedata import normalize
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from agentscope_reme.index import filters, freshness
+from agentscope_reme.index import filtered, filters, freshness
+from agentscope_reme.index.filtered import Filtered
 
 
 @pytest.fixture(autouse=True)
@@ -41,15 +45,21 @@ async def test_files_that_come_change_move_and_go_are_filtered_by_what_they_say_
     assert await paths(index, tags="red", status="closed") == {"d.md"}
 
 
-async def test_a_file_is_asked_once_until_it_changes(put, open_index, monkeypatch):
-    asked = []
+@pytest.fixture
+def asked(monkeypatch):
+    """The files that a filter was asked of, in this order."""
+    paths: list[str] = []
     real = filters._check
 
     def check(key, values):
         holds = real(key, values)
-        return lambda entry: asked.append(entry.path) or holds(entry)
+        return lambda entry: paths.append(entry.path) or holds(entry)
 
     monkeypatch.setattr(filters, "_check", check)
+    return paths
+
+
+async def test_a_file_is_asked_once_until_it_changes(put, open_index, asked):
     for name in "abc":
         put(f"{name}.md", note("blue"))
     index = open_index()
@@ -59,8 +69,79 @@ async def test_a_file_is_asked_once_until_it_changes(put, open_index, monkeypatc
     assert sorted(asked) == ["a.md", "b.md", "b.md", "c.md"]
 
 
+async def test_no_file_is_asked_again_when_files_have_other_numbers(put, open_index, vault_dir, asked):
+    for number in range(6):
+        put(f"{number}.md", note("blue" if number % 2 else "red", f"s{number % 3}"))
+    index = open_index()
+    assert await paths(index, tags="blue") == {"1.md", "3.md", "5.md"}
+    assert await paths(index, status="s1") == {"1.md", "4.md"}
+    (vault_dir / "0.md").unlink()
+    put("3.md", note("red", "s1"))
+    (vault_dir / "x").mkdir()
+    (vault_dir / "1.md").rename(vault_dir / "x" / "1.md")
+    assert await paths(index, tags="blue") == {"x/1.md", "5.md"}
+    corpus = index._opened().store.corpus
+    before = [entry.id for entry in corpus.files.living()]
+    asked.clear()
+    corpus.tidy(always=True)
+    assert [entry.id for entry in corpus.files.living()] != before
+    assert await paths(index, tags="blue") == {"x/1.md", "5.md"}
+    assert asked == []
+    assert await paths(index, status="s1") == {"x/1.md", "3.md", "4.md"}
+    assert asked == ["3.md"], "the one that this filter has not been asked of, since it was read anew"
+    await index.persist()
+    assert await paths(index, tags="blue", status="s1") == {"x/1.md"}
+    assert asked == ["3.md"]
+
+
+class Numbered:
+    """What a filter sees of an index: the files by id, None for one that went."""
+
+    def __init__(self) -> None:
+        self.by_id: list[tuple[int, str] | None] = []
+        self.order: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.by_id)
+
+    def __getitem__(self, number: int) -> tuple[int, str] | None:
+        return self.by_id[number]
+
+
+@given(st.data())
+def test_after_any_changes_and_numberings_a_filter_says_what_each_file_says(data):
+    files, kept, asked = Numbered(), Filtered(), []
+    steps = st.sampled_from(["put", "put", "go", "move", "number", "ask a", "ask b"])
+    for at, step in enumerate(data.draw(st.lists(steps, max_size=40))):
+        if step == "put":
+            files.order.append(len(files.by_id))
+            files.by_id.append((at, data.draw(st.sampled_from(["a", "b", "ab", ""]))))
+        elif step == "number":
+            kept.renumber(np.array(files.order, np.int64))
+            files.by_id, files.order = [files.by_id[number] for number in files.order], list(range(len(files.order)))
+        elif step in ("go", "move") and files.order:
+            number = files.order.pop(data.draw(st.integers(0, len(files.order) - 1)))
+            if step == "move":
+                files.order.append(number)
+            else:
+                files.by_id[number] = None
+        elif step.startswith("ask"):
+            letter = step[-1]
+
+            def check(said, letter=letter):
+                asked.append((*said, letter))
+                return letter in said[1]
+
+            mask = kept.mask((letter,), files, check)
+            assert len(mask) == len(files)
+            assert [bool(mask[number]) for number in files.order] == [
+                letter in files.by_id[number][1] for number in files.order
+            ]
+    assert len(asked) == len(set(asked)), "a file was asked twice"
+
+
 async def test_what_is_kept_of_filters_is_bounded(put, open_index, monkeypatch):
-    monkeypatch.setattr(filters, "_MOST_KEPT", 3)
+    monkeypatch.setattr(filtered, "_MOST_KEPT", 3)
     put("a.md", note("blue"))
     index = open_index()
     for number in range(10):
