@@ -118,6 +118,8 @@ class Files:
     ) -> NoteChange:
         """Under the lock: see what is there, work out what shall be, record it, replace it; then tell the listeners.
 
+        The disk writes the record and the new file at the same time; the file is replaced when it has both.
+
         ``group`` joins this change with others of one operation, which are undone together by that id.
         """
         with self.storage.lock():
@@ -130,16 +132,17 @@ class Files:
             if old == new:
                 return NoteChange(real, "unchanged", version)
             kind = "created" if old is None else "appended" if appending and new.startswith(old) else "changed"
-            (entry,) = self.log.record([Change(real, kind, old, new)], actor=actor, reason=reason, group=group)
+            recording = self.log.begin(Change(real, kind, old, new), actor=actor, reason=reason, group=group)
             try:
-                self.storage.replace(real, new, expect=None if old is None else version_of(old))
+                expect = None if old is None else version_of(old)
+                self.storage.replace(real, new, expect=expect, first=recording.finish)
             except BaseException:
-                self.log.void([entry], "the file could not be replaced")
+                recording.void("the file could not be replaced")
                 raise
         outcome: Literal["created", "changed"] = "created" if old is None else "changed"
         self.publish(real, outcome)
         self._bound_history()
-        return NoteChange(real, outcome, version, entry.id)
+        return NoteChange(real, outcome, version, recording.entry.id)
 
     def _bound_history(self) -> None:
         """Now and then let go of old history; a process that only runs for one change looks as well."""

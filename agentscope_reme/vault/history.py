@@ -9,9 +9,11 @@ import logging
 import os
 import secrets
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from ..errors import NoteError, NoteNotFound, ReMeError
+from .appending import Appending
 from .changelog import (
     INLINE_BYTES,
     LOG,
@@ -27,11 +29,35 @@ from .changelog import (
 from .paths import parse_path
 from .storage import ANY, Storage, digest_of
 
-__all__ = ["Change", "History", "HistoryEntry"]
+__all__ = ["Change", "History", "HistoryEntry", "Recording"]
 
 log = logging.getLogger(__name__)
 
 _TAIL_BYTES = 65_536  # more than the longest line
+
+
+class Recording:
+    """An entry that stands in the log and may not be on the disk yet. All of it happens under the vault's lock."""
+
+    def __init__(self, log: "History", entry: HistoryEntry, lines: Appending) -> None:
+        self.entry = entry
+        self._log, self._lines = log, lines
+        self._durable: bool | None = None  # None: nobody has asked
+
+    def finish(self) -> None:
+        """Return when the entry is durable. If the disk refuses, it is not in the log: NoteError says why."""
+        if self._durable is None:
+            self._durable = False
+            self._lines.finish()
+            self._durable = True
+            self._log._written(self.entry)
+
+    def void(self, why: str) -> None:
+        """Say that the change was not made, as :meth:`History.void`, if the entry is in the log."""
+        with suppress(ReMeError):
+            self.finish()
+        if self._durable:
+            self._log.void([self.entry], why)
 
 
 class History:
@@ -62,6 +88,13 @@ class History:
         if records:
             self._write(records)
         return [record.entry for record in records]
+
+    def begin(self, change: Change, *, actor: str, reason: str, group: str | None = None) -> "Recording":
+        """The same for one change, whose caller goes on while the disk writes, until :meth:`Recording.finish`."""
+        self.settle()
+        record = self._record(change, actor, reason, group)
+        self._left = None
+        return Recording(self, record.entry, self.storage.begin_append(LOG, record.line()))
 
     def void(self, entries: Iterable[HistoryEntry], why: str) -> None:
         """Say that changes were not made. If that cannot be written either, the next writer finds out."""
@@ -119,7 +152,10 @@ class History:
     def _write(self, records: Sequence[Record]) -> None:
         self._left = None
         self.storage.append(LOG, b"".join(record.line() for record in records))
-        self._last_own, self._left = records[-1].entry.id, self._stamp()
+        self._written(records[-1].entry)
+
+    def _written(self, last: HistoryEntry) -> None:
+        self._last_own, self._left = last.id, self._stamp()
 
     def _stamp(self) -> tuple[int, int, int] | None:
         """What tells whether the log is the one that was seen: whoever writes to it makes it longer or another file."""

@@ -76,6 +76,14 @@ def read_all(descriptor: int, size: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
+def last_byte(descriptor: int, size: int) -> bytes:
+    """The last byte of an open file of ``size`` bytes."""
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, 1, size - 1)
+    os.lseek(descriptor, size - 1, os.SEEK_SET)
+    return os.read(descriptor, 1)
+
+
 def _open(root: Path, names: tuple[str, ...]) -> tuple[int, str]:
     path = "/".join(names)
     descriptor = _open_at_once(str(root), path)

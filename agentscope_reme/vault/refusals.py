@@ -1,6 +1,8 @@
 """What the operating system refused, as a sentence for people and models."""
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ..errors import NoteError, NoteNotFound, PathError
 
@@ -25,3 +27,12 @@ def refusal(error: OSError, path: str, *, reading: bool = False) -> NoteError | 
     if error.errno == errno.EISDIR:
         return NoteError(f"{path} is a folder{safe}", path)
     return NoteError(f"{path}: {error.strerror or error}{safe}", path)
+
+
+@contextmanager
+def explained(path: str) -> Iterator[None]:
+    """Have what the operating system refuses to a change of ``path`` come out as a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise refusal(error, path) from error

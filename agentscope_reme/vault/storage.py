@@ -9,18 +9,20 @@ import logging
 import os
 import secrets
 import stat as modes
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, suppress
 from enum import Enum
 from pathlib import Path
 from typing import Final, Literal
 
 from ..errors import NoteChanged, NoteError, NoteExists, NoteNotFound, PathError
+from .appending import Appending
 from .layout import DIALOG, HISTORY, METADATA, TEMP_PREFIX, TOOL_RESULT, iter_files
 from .lock import VaultLock
 from .opening import Opened, opened, read_all, read_file
 from .paths import Folder, Place, locate, parse_path, refuse_twin, unportable
-from .refusals import refusal
+from .refusals import explained, refusal
+from .syncing import Syncs, write_all
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +59,7 @@ class Storage:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._lock = VaultLock(self._lock_path)
+        self._syncs = Syncs()
         self._swept: set[tuple[str, ...]] = set()
 
     def lock(self) -> AbstractContextManager[None]:
@@ -106,16 +109,26 @@ class Storage:
 
     # --- writing --------------------------------------------------------------------------------------------------
 
-    def replace(self, path: str, data: bytes, *, expect: Expectation = ANY, beside: str = "", sync: bool = True) -> str:
+    def replace(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        expect: Expectation = ANY,
+        beside: str = "",
+        sync: bool = True,
+        first: Callable[[], object] | None = None,
+    ) -> str:
         """Make ``data`` the content of a file, all of it or nothing, and return its version.
 
         ``expect`` is the version that is replaced, None for a file that must not exist, ANY for whatever is there.
         Raises NoteChanged or NoteExists when it is not so. A mode and a symlink inside the vault are kept; the file is
         the old one until the bytes are on the disk. ``beside`` is a file whose name may differ only in case: the one
         that is being renamed. With ``sync=False`` the folder is left for :meth:`sync_folders`, when many are replaced.
+        ``first`` is called when the bytes are on the disk and the file is the old one still; if it raises, it stays so.
         """
         names = parse_path(path)
-        with self.lock(), _explained(path), locate(self.root, names, make=_make_folder) as place:
+        with self.lock(), explained(path), locate(self.root, names, make=_make_folder) as place:
             status = place.lstat()
             if status is None:
                 if problem := unportable((place.name,)):
@@ -129,6 +142,8 @@ class Storage:
             self._sweep(place.folder)
             temporary = _write_temporary(place.folder, data, status)
             try:
+                if first is not None:
+                    first()
                 _check(place, path, expect)
                 if expect is None:
                     _publish_new(place, temporary, path)
@@ -145,7 +160,7 @@ class Storage:
     def sync_folders(self, paths: Iterable[str]) -> None:
         """Make what was replaced without it durable: the folders that these files lie in, each once."""
         for folder in sorted({path.rpartition("/")[0] for path in paths}):
-            with _explained(folder), locate(self.root, (*parse_path(folder, folder=True), ".")) as place:
+            with explained(folder), locate(self.root, (*parse_path(folder, folder=True), ".")) as place:
                 place.folder.sync()
 
     def append(self, path: str, data: bytes) -> int:
@@ -154,33 +169,24 @@ class Storage:
         A file that ends in the stump of a line gets a newline first. When the disk refuses, the file is cut back to
         what it was. A crash can leave the stump of a line, which readers of logs skip; notes are replaced instead.
         """
+        with self.lock():
+            return self._append(path, data, None).finish()
+
+    def begin_append(self, path: str, data: bytes) -> Appending:
+        """The same for a caller who has the lock and goes on while the disk writes, until :meth:`.Appending.finish`."""
+        return self._append(path, data, self._syncs)
+
+    def _append(self, path: str, data: bytes, syncs: Syncs | None) -> Appending:
         names = parse_path(path)
-        with self.lock(), _explained(path), locate(self.root, names, make=_make_folder) as place:
-            created = place.lstat() is None
-            descriptor = place.folder.open(place.name, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        with explained(path):
+            place = locate(self.root, names, make=_make_folder)
             try:
-                status = os.fstat(descriptor)
-                if not modes.S_ISREG(status.st_mode):
-                    raise NoteError(f"{path} is not a file; nothing was changed", path)
-                size = status.st_size
-                if size and _last_byte(descriptor, size) != b"\n":
-                    data = b"\n" + data
-                    start = size + 1
-                else:
-                    start = size
-                try:
-                    _write_all(descriptor, data)
-                    os.fsync(descriptor)
-                except BaseException:
-                    os.ftruncate(descriptor, size)
-                    if created:
-                        _discard(place.folder, place.name)
-                    raise
-            finally:
-                os.close(descriptor)
-            if created:
-                place.folder.sync()
-        return start
+                created = place.lstat() is None
+                descriptor = place.folder.open(place.name, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            except BaseException:
+                place.folder.close()
+                raise
+            return Appending(path, place, descriptor, data, created, syncs)
 
     def remove(self, path: str, *, expect: str | None = None) -> None:
         """Unlink a file, or the link itself when it is one. Nothing there is not an error.
@@ -188,7 +194,7 @@ class Storage:
         With ``expect``, a version, NoteChanged is raised when the file is another one by now.
         """
         names = parse_path(path)
-        with self.lock(), _explained(path):
+        with self.lock(), explained(path):
             try:
                 with locate(self.root, names, follow_last=False) as place:
                     if expect is not None and place.lstat() is not None:
@@ -203,7 +209,7 @@ class Storage:
         names, new_names = parse_path(path), parse_path(new_path)
         with (
             self.lock(),
-            _explained(path),
+            explained(path),
             locate(self.root, names, follow_last=False) as place,
             locate(self.root, new_names, make=_make_folder, follow_last=False) as target,
         ):
@@ -215,7 +221,7 @@ class Storage:
 
     def remove_tree(self, path: str) -> None:
         """Remove a file, or a folder and all below it; links are removed and not followed."""
-        with self.lock(), _explained(path), locate(self.root, parse_path(path), follow_last=False) as place:
+        with self.lock(), explained(path), locate(self.root, parse_path(path), follow_last=False) as place:
             _remove_below(place.folder, place.name)
             place.folder.sync()
 
@@ -253,14 +259,6 @@ class Storage:
         self._swept.add(folder.names)
 
 
-@contextmanager
-def _explained(path: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise refusal(error, path) from error
-
-
 def _write_temporary(folder: Folder, data: bytes, like: os.stat_result | None) -> str:
     name = f"{TEMP_PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
     descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
@@ -268,7 +266,7 @@ def _write_temporary(folder: Folder, data: bytes, like: os.stat_result | None) -
         try:
             if like is not None:
                 _keep_mode(descriptor, like)
-            _write_all(descriptor, data)
+            write_all(descriptor, data)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -373,16 +371,3 @@ def _discard(folder: Folder, name: str) -> None:
         _unlink(folder, name)
     except OSError:
         log.debug("a temporary file could not be removed: %s", name)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _last_byte(descriptor: int, size: int) -> bytes:
-    if hasattr(os, "pread"):
-        return os.pread(descriptor, 1, size - 1)
-    os.lseek(descriptor, size - 1, os.SEEK_SET)
-    return os.read(descriptor, 1)

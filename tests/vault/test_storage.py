@@ -14,6 +14,7 @@ import pytest
 
 from agentscope_reme.errors import NoteChanged, NoteError, NoteExists, NoteNotFound, PathError
 from agentscope_reme.vault import Vault
+from agentscope_reme.vault.changelog import LOG
 from agentscope_reme.vault.encoding import clean_text
 from agentscope_reme.vault.jsonable import dumps, is_jsonable, to_jsonable
 from agentscope_reme.vault.storage import ANY, Storage, version_of
@@ -229,14 +230,14 @@ def test_a_history_that_cannot_be_written_stops_the_change_of_the_note(
 ) -> None:
     vault = Vault(tmp_path / "vault")
     vault.write_sync("a.md", "one\n")
-    append = Storage.append
+    real, log = os.write, vault.root / LOG
 
-    def full(self: Storage, path: str, data: bytes) -> int:
-        if path.startswith("history/"):
-            raise NoteError("history/log.jsonl: the disk is full; nothing was changed", path)
-        return append(self, path, data)
+    def full(descriptor: int, data: bytes) -> int:
+        if os.fstat(descriptor).st_ino == log.stat().st_ino:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(descriptor, data)
 
-    monkeypatch.setattr(Storage, "append", full)
+    monkeypatch.setattr(os, "write", full)
     with pytest.raises(NoteError, match="disk is full"):
         vault.edit_sync("a.md", "one", "two")
     assert vault.read_sync("a.md").text == "one\n"
