@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ..expression import expression
+from .simplified import simplified
 
 LONGEST_QUESTION = 600
 """Characters beyond which a text is more than a question, however it ends."""
@@ -121,6 +122,7 @@ def _sentences(text: str) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def is_idle(text: str) -> bool:
     """Whether a text is a greeting or other small talk, a slash command, or has no word in it."""
+    text = simplified(text)
     if _COMMAND.match(text) or not _ALPHANUMERIC.search(text):
         return True
     parts = [part for part in _BREAKS.split(text) if part]
@@ -138,7 +140,7 @@ def asks(sentence: str) -> bool:
     """
     sentence = sentence.strip()
     if _HAN.search(sentence):
-        return _asks_in_chinese(sentence)
+        return _asks_in_chinese(simplified(sentence))
     if not _MARK.search(sentence):
         return _OPENS_QUESTION.match(sentence) is not None and not _NO_QUESTION.match(sentence) and len(sentence) <= 160
     if _WISH.match(sentence):

@@ -4,8 +4,11 @@ import hashlib
 import re
 import threading
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+
+from .simplified import simplified
 
 HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 KANA = "\u3041-\u3096\u309d\u309e\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
@@ -117,8 +120,8 @@ def _load_jieba(user_dict: Path | None) -> Any:
     loaded.initialized = True
     if user_dict is not None:
         try:
-            with open(user_dict, "rb") as words:
-                loaded.load_userdict(words)
+            # Its words are compared with text whose characters are simplified.
+            loaded.load_userdict(BytesIO(simplified(user_dict.read_text("utf-8")).encode()))
         except (OSError, ValueError) as error:
             logging.getLogger(__name__).warning("the user dictionary %s cannot be read: %s", user_dict, error)
     return loaded

@@ -8,6 +8,7 @@ from typing import Literal
 
 from ..expression import expression
 from .relative_dates import find_relative
+from .simplified import simplified
 from .time_words import MONTH_NAMES, SMALL_NUMBER, chinese_number, lower_case, may_name_month, month_number
 from .time_words import has_time_words as has_time_words
 
@@ -119,6 +120,7 @@ def find_dates(text: str, today: date | None = None) -> tuple[DateMention, ...]:
     Two days joined by "to" or "到" are one mention of grain ``range``.
     """
     candidates: list[tuple[int, int, DateMention]] = []
+    text = simplified(text)
     ascii_only = text.isascii()
     sign = (_ASCII_DIGIT if ascii_only else _DIGIT_OR_CHINESE_DATE).search(text)
     if sign is not None and (might := _MIGHT_BE_NUMERIC.search(text, sign.start())) is not None:

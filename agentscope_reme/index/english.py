@@ -5,6 +5,8 @@ import threading
 from functools import cache
 from typing import Any
 
+from .spelling import one_spelling
+
 # Function words only. Contractions stand with and without their apostrophe's right-hand part ("don't", "don").
 _STOP_WORDS = """
 a an the and or but if so than that this these those there here
@@ -146,7 +148,10 @@ def irregular_forms() -> dict[str, str]:
 
 
 class Stemmer:
-    """Porter2 stems (Snowball's English stemmer) after the irregular forms. May be used from several threads."""
+    """Porter2 stems (Snowball's English stemmer) of one spelling, after the irregular forms.
+
+    May be used from several threads.
+    """
 
     def __init__(self) -> None:
         self._snowball: Any = None
@@ -174,6 +179,7 @@ class Stemmer:
         return known
 
     def _stem(self, word: str) -> str:
+        word = one_spelling(word)
         base = irregular_forms().get(word, word)
         if len(base) > 3 and base.endswith("s") and not base.endswith("ss") and not _VOWEL.search(base):
             # Porter2 keeps the plural of a word without vowels: llms, pdfs.

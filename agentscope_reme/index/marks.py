@@ -1,4 +1,4 @@
-"""Marks on Latin and Greek letters, which one writer sets and another leaves out: ``Müller`` and ``Muller``."""
+"""Marks on letters, which one writer sets and another leaves out: ``Müller`` and ``Muller``, ``ёлка`` and ``елка``."""
 
 import unicodedata
 
@@ -7,20 +7,26 @@ _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "ŧ": "t", "æ": "ae", "œ": "oe", "þ": "th"}
 )
 _LAST_LATIN = "\u024f"
+# Vowel points of Hebrew and Arabic, which everyday text goes without, and the stroke that only lengthens a word.
+_POINTS = frozenset(map(chr, (*range(0x0591, 0x05C8), *range(0x064B, 0x0653), 0x0670, 0x0640))) - {"\u05be", "\u05c0"}
+_LEFT_OUT = {"е": "\u0308", "ا": "\u0653\u0654\u0655"}  # ё, and alef with hamza or madda
 
 
 def unmarked(word: str) -> str:
-    """A case-folded word without the marks on its Latin and Greek letters; of other scripts' words the whole.
+    """A case-folded word without the marks on its Latin and Greek letters, and without those of other scripts that
+    are mostly left out: the dots of ``ё``, vowel points, what stands on an alef.
 
-    A mark on a letter of another script makes another letter of it (``й``, ``が``) and stays.
+    Any other mark on a letter of another script makes another letter of it (``й``, ``が``) and stays.
     """
     if word.isascii():
         return word
     out: list[str] = []
     foldable = False
     for char in unicodedata.normalize("NFD", word):
+        if char in _POINTS:
+            continue
         if unicodedata.combining(char):
-            if not foldable:
+            if not foldable and not (out and char in _LEFT_OUT.get(out[-1], "")):
                 out.append(char)
             continue
         foldable = char <= _LAST_LATIN or "\u0370" <= char <= "\u03ff" or "\u1e00" <= char <= "\u1fff"

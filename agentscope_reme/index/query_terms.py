@@ -42,7 +42,8 @@ class QueryTerms:
     words in order. ``phrases`` are the quoted passages as term sequences. ``single_chars`` are single Chinese
     characters, which no index term need equal: see :func:`terms_with_char`. ``date_terms`` are the terms that come from
     ``dates``. ``stop_only`` says that nothing but function words was asked for. ``identifiers`` are the terms of names
-    that nobody writes by chance (``serve_forever``, ``src/main.py``), whole or as a larger piece.
+    that nobody writes by chance (``serve_forever``, ``src/main.py``), whole or as a larger piece, and the forms of a
+    word with a hyphen that is the only one.
     """
 
     text: str
@@ -71,6 +72,7 @@ class _Parts:
     date_terms: dict[str, None] = field(default_factory=dict)
     runs: list[str] = field(default_factory=list)
     identifiers: dict[str, None] = field(default_factory=dict)
+    joined: dict[str, None] = field(default_factory=dict)
 
     def weigh(self, term: str, weight: float) -> None:
         self.weights[term] = max(weight, self.weights.get(term, 0.0))
@@ -111,8 +113,13 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
         date_terms=tuple(parts.date_terms),
         asks_when=asks_when(plain_text),
         stop_only=stop_only and bool(parts.weights) and all(char in FUNCTION_CHARS for char in parts.single_chars),
-        identifiers=tuple(parts.identifiers),
+        identifiers=(*parts.identifiers, *_only_word(parts)),
     )
+
+
+def _only_word(parts: _Parts) -> list[str]:
+    """The forms of a word with a hyphen, where nothing else is asked for."""
+    return [term for term in parts.joined if all(term in group for group in parts.groups)]
 
 
 def _add_piece(parts: _Parts, piece: str, tokenizer: QueryTokenizer) -> None:
@@ -142,10 +149,13 @@ def _add_run(parts: _Parts, run: str, tokenizer: QueryTokenizer) -> None:
 def _add_compound(parts: _Parts, word: Compound, tokenizer: QueryTokenizer) -> None:
     plain_parts = [term for part in word.parts if (term := tokenizer.plain(part))]
     if word.prose:
+        # Who writes "wi-fi" may have written "wifi".
+        joined = [term for piece in (word.whole, *word.pieces) if (term := plain_or_same(piece, tokenizer.plain))]
         for term in plain_parts:
-            parts.content(term)
-        for piece in (word.whole, *word.pieces):
-            parts.weigh(plain_or_same(piece, tokenizer.plain), _PIECE_WEIGHT)
+            parts.content(term, *joined)
+        for term in joined:
+            parts.weigh(term, _PIECE_WEIGHT)
+        parts.joined.update(dict.fromkeys(joined))
         return
     whole = plain_or_same(word.whole, tokenizer.plain)
     if whole.endswith(("+", "#")):

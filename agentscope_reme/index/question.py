@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 K1, B = 1.2, 0.75
 STRETCH_K1 = 2.0
 UNIT = BLUR[0]  # counts are in twentieths of a term
+LEAST_TELLING = 20  # units; with fewer, a word that none has would outweigh all others
 LEAST_RARITY = 0.1  # of the rarest word's idf, below which damping goes no further
 _NO_SLOTS: Ints = np.zeros(0, np.int64)
 MOST_TITLES = 100  # files whose names are compared with the question letter by letter
@@ -265,7 +266,7 @@ class Question:
             rarity = idf(count, self._units)
             over_both = (total * idf(stretches, total) + rarity) / (total + 1)
             self.worth.append(weight * over_both * max(rarity / self._rarest, LEAST_RARITY) ** -damping)
-            self.proof.append(weight * rarity)
+            self.proof.append(weight * (rarity if self._units >= LEAST_TELLING else idf(count, LEAST_TELLING)))
 
     def _find_pairs(self) -> None:
         """Step 5: neighbouring content words that follow each other in a unit, at most one word between."""

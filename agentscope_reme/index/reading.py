@@ -27,6 +27,7 @@ from .entries import (
 )
 from .link_words import anchors_of
 from .recalled import copied_lines, is_copied, quotes_vault
+from .simplified import simplified
 from .time_words import holds_any, lower_case
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def _corrects(text: str) -> bool:
     lower, ascii_only = lower_case(text), text.isascii()
     if holds_any(lower, _CORRECTS_HINTS, _CORRECTS_HINT, ascii_only) and _CORRECTS.search(lower):
         return True
-    return not ascii_only and _CORRECTS_CHINESE.search(text) is not None
+    return not ascii_only and _CORRECTS_CHINESE.search(simplified(text)) is not None
 
 
 def turn_flags(text: str) -> int:

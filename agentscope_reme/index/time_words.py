@@ -3,6 +3,7 @@
 import re
 
 from ..expression import expression
+from .simplified import simplified
 
 MONTH_NAMES = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?"
@@ -49,6 +50,7 @@ _CAPITAL_MONTH = re.compile(r"\b(?:May|March)\s\d")
 
 def has_time_words(text: str) -> bool:
     """Whether a text names a time ("yesterday", "last week", a weekday, a month, a year, "昨天")."""
+    text = simplified(text)
     ascii_only = text.isascii()
     lower = text.lower() if ascii_only else lower_case(text) if _LATIN.search(text) else ""
     if holds_any(lower, _HINTS, _HINT, ascii_only) and (_ENGLISH_TIME.search(lower) or _CAPITAL_MONTH.search(text)):

@@ -8,6 +8,7 @@ import numpy as np
 from .corpus import Corpus
 from .keyword_columns import Ints
 from .known_file import ENDS, KnownFile
+from .simplified import simplified
 
 # How names begin and end (as many of a file as are kept), in numbers of 16 bits; these for no name, and for one to be
 # looked at.
@@ -17,6 +18,7 @@ _PAIRS = 65_536
 
 def names_worth(corpus: Corpus, numbers: Ints, text: str) -> Sequence[float]:
     """For each of some file ids how much it is worth that one of its names stands in ``text`` (case-folded)."""
+    text = simplified(text)
     there = np.zeros(_PAIRS, bool)
     there[[_LOOK, *map(_pair, text, text[1:])]] = True
     ends = corpus.files.name_ends(numbers)
@@ -62,7 +64,7 @@ def _names(entry: KnownFile | None) -> list[str]:
         return []
     title, _, _, aliases = entry.card
     stem = entry.path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
-    names = dict.fromkeys([one.strip().casefold() for one in (title, stem, *aliases)])
+    names = dict.fromkeys([simplified(one.strip().casefold()) for one in (title, stem, *aliases)])
     return [name for name in names if len(name) > 2 or (len(name) == 2 and _length(name) >= 1.2)]
 
 

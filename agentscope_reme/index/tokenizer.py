@@ -30,7 +30,7 @@ from .words import (
 __all__ = ["QueryTerms", "Tokenizer", "terms_with_char"]
 
 # Raise it with every change after which the same text may give other terms: stored indexes are then rebuilt.
-_VERSION = 3
+_VERSION = 4
 # About 6 MB of terms; a vault's everyday vocabulary is smaller than this.
 _MOST_CACHED = 32_768
 _LONGEST_CACHED = 64
@@ -61,10 +61,11 @@ class _Words(dict[str, tuple[str, ...]]):
 class Tokenizer:
     """Terms of texts and of questions.
 
-    Text is compared after NFKC and case folding, without the marks on Latin and Greek letters. Words of spaced
-    scripts become Porter2 stems, function words left out; Chinese and Japanese runs become pairs of characters (or
-    jieba's words); identifiers stand whole and in parts; a date is the same term in every notation. ``chinese`` is
-    ``bigram`` or ``jieba``; ``user_dict`` is a jieba dictionary file, read in jieba mode only. Safe to use from
+    Text is compared after NFKC and case folding, without marks on letters that are often left out, traditional
+    Chinese characters as simplified ones. Words of spaced scripts become Porter2 stems, function words left out,
+    British and American spellings as one; Chinese and Japanese runs become pairs of characters (or jieba's words);
+    identifiers stand whole and in parts; a date is the same term in every notation. ``chinese`` is ``bigram`` or
+    ``jieba``; ``user_dict`` is a jieba dictionary file, read in jieba mode only. Safe to use from
     several threads.
     """
 

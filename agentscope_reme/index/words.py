@@ -9,6 +9,7 @@ from .chinese import HAN, HANGUL, KANA, THAI_LAO_BURMESE_KHMER
 from .dates import DateMention
 from .english import STOP_WORDS
 from .identifiers import Compound, split_compound
+from .simplified import simplified
 
 _SPACELESS = f"{HAN}{KANA}{HANGUL}{THAI_LAO_BURMESE_KHMER}"
 _EMOJI = "\u2300-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001f1e5\U0001f200-\U0001faff"
@@ -27,7 +28,8 @@ _RUN_START = re.compile(f"[{_SPACELESS}]")
 _EMOJI_START = re.compile(f"[{_EMOJI}{_FLAG}]")
 _SKIN = re.compile(f"[{_DRESS}]")
 # Letters may carry marks that NFKC cannot compose (Devanagari vowels, Hebrew points, rare Latin accents).
-_LETTER = r"[^\W_][\u0300-\u036f\u0591-\u05bd\u064b-\u0652\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd]*"
+_POINTED = r"\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0670"
+_LETTER = rf"[^\W_][\u0300-\u036f{_POINTED}\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd]*"
 _JOINT = r"(?:://|::|:\\|[/\\][._]?|_+|[-.@&'’]|:(?=\d\d)|,(?=\d{3}(?!\d)))"
 _WORD = re.compile(rf"(?:{_LETTER})+(?:{_JOINT}(?:{_LETTER})+)*(?:\+\+|(?<![^\W_]{{2}})#)?")
 _LONGEST_COMPOUND = 256
@@ -41,14 +43,17 @@ _GLUE = frozenset("/\\_@-.:=&")
 
 
 def normalised(text: str) -> str:
-    """NFKC: full-width and half-width forms, ligatures and circled digits become what they stand for."""
+    """NFKC: full-width and half-width forms, ligatures and circled digits become what they stand for.
+
+    Traditional Chinese characters become simplified ones.
+    """
     if text.isascii():
         return text
     # A text without the commonest of them is mostly in NFKC, which is found out far faster than it is made.
     for wide, narrow in _WIDE:
         if wide in text:
             text = text.replace(wide, narrow)
-    return unicodedata.normalize("NFKC", text)
+    return simplified(unicodedata.normalize("NFKC", text))
 
 
 def segments(text: str, mentions: Sequence[DateMention]) -> Iterator[str | DateMention]:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Literal
 
 from ..index.asking import asks, is_idle, only_asks, sentences_of
+from ..index.simplified import simplified
 
 Kind = Literal["remember", "decision", "preference", "other"]
 
@@ -134,6 +135,7 @@ _NO_NAME = re.compile(
 @lru_cache(maxsize=4096)
 def kind_of(words: str) -> Kind:
     """What a statement is; a question decides and prefers nothing."""
+    words = simplified(words)
     clauses = [clause for clause in _CLAUSE.split(words) if not _QUESTION.search(clause) or _REQUEST.search(clause)]
     for kind, pattern in _KINDS:
         if any(pattern.search(clause) for clause in clauses):
@@ -144,6 +146,7 @@ def kind_of(words: str) -> Kind:
 @lru_cache(maxsize=4096)
 def weight_of(words: str) -> int:
     """How much a statement is worth keeping: its kind, and what facts it holds; 3 less for a bare question."""
+    words = simplified(words)
     weight = {"remember": 6, "decision": 5, "preference": 4, "other": 0}[kind_of(words)]
     weight += 3 if _PERSONAL.search(words) else 0
     weight += 2 if _CORRECTION.search(words) else 0

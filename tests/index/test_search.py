@@ -169,6 +169,17 @@ async def test_one_shared_word_of_many_is_weak(put, open_index):
     assert (await index.search("weather in town")).status == "ok"
 
 
+@pytest.mark.parametrize("query", ["which host is the production database on", "production backups every quarter"])
+@pytest.mark.parametrize("others", [0, 1, 5])
+async def test_most_of_what_is_asked_for_is_no_weak_match_in_a_vault_of_few_notes(put, open_index, query, others):
+    put("a.md", "The production database runs on db-prod-2; backups go to S3 every night at two.\n")
+    for number in range(others):
+        put(f"{number}.md", f"Otters were seen at lake {number} in the early hours, two of them asleep on the bank.\n")
+    result = await open_index().search(query)
+    assert (result.status, result.hits[0].path) == ("ok", "a.md")
+    assert (await open_index().search("is the staging database of Berlin backed up weekly")).status == "weak"
+
+
 async def test_an_empty_or_missing_folder_gives_none_and_creates_nothing(vault_dir, open_index):
     index = open_index()
     assert (await index.search("anything")).status == "none"
