@@ -81,7 +81,7 @@ def ceiling_factors(
     """What no unit of a stretch can be multiplied by more than, for some stretches."""
     table = corpus.stretches
     when = weights.when if query.asks_when else 0.0
-    out = _by_flags(when, weights.corrects, 0.0, 0.0)[table.column("flags")[stretches]]
+    out = _by_flags(when, weights.corrects, 0.0, 0.0).take(table.column("flags").take(stretches))
     if context.closeness is not None and weights.date:
         days = context.days if context.days is not None else days_of(corpus)
         near = context.closeness(days)
@@ -128,10 +128,10 @@ def factors(
     corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights, slots: Ints
 ) -> NDArray[np.float64]:
     """Steps 7 to 9 and what notes say of themselves, for some slots."""
-    flags = corpus.column("flags")[slots]
+    flags = corpus.column("flags").take(slots)
     if context.closeness is None and not (context.named or context.preferred or context.demoted):
         when = weights.when if query.asks_when else 0.0
-        return _by_flags(when, weights.corrects, weights.repeats, weights.asks)[flags]
+        return _by_flags(when, weights.corrects, weights.repeats, weights.asks).take(flags)
     files = corpus.column("file")[slots]
     out = np.ones(len(slots))
     if context.closeness is not None and weights.date:

@@ -37,9 +37,9 @@ class Candidates:
 def candidates(question: Question, context: Context, weights: Weights) -> Candidates:
     """What a question finds, stretch by stretch; a ceiling of 0 where a filter allows nothing."""
     corpus, table = question.corpus, question.corpus.stretches
-    at, tf, pairs_at = question.sum_stretch, question.sum_tf, question.pair_stretch
-    pair_worth = question.pair_worth[question.pair]
-    worth = np.array(question.worth)[question.sum_term]
+    at, tf, pairs_at = question.sum_stretch, question.sum_tf.astype(np.float64), question.pair_stretch.astype(np.intp)
+    pair_worth = question.pair_worth.take(question.pair)
+    worth = np.array(question.worth).take(question.sum_term)
 
     # The words of the stretch before and after reach over; what saturates apart is no less than what saturates joined.
     found = np.zeros(table.count, bool)
@@ -49,7 +49,7 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
     paired, pairing = _beside(table, pairs_at)
     found[reached] = True
     found[paired] = True
-    favoured = table.of_files(question.favoured)
+    favoured = table.of_files(question.favoured).astype(np.intp)
     found[favoured] = True
     stretches = found.nonzero()[0]
     index = np.empty(table.count, np.int32)
@@ -58,7 +58,8 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
 
     average = table.total / max(1, table.living)
     own = index.take(at)
-    norm = table.column("length").take(at) * (STRETCH_K1 * B / (average or 1.0))
+    norm = table.column("length").take(at).astype(np.float64)
+    norm *= STRETCH_K1 * B / (average or 1.0)
     norm += STRETCH_K1 * (1 - B)
     norm += tf
     # Added up term by term, whatever the stretches' numbers.
@@ -75,7 +76,7 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
     if len(pairs_at):
         to = np.concatenate((index[pairs_at], index[paired]))
         ceilings += np.bincount(to, np.concatenate((pair_worth, pair_worth[pairing])), count)
-    ceilings[index[favoured]] += question.bonus[table.column("file")[favoured]]
+    ceilings[index.take(favoured)] += question.bonus.take(table.column("file").take(favoured))
     ceilings *= ceiling_factors(corpus, question.query, context, weights, stretches)
     if context.allowed is not None:
         allowed = np.zeros(table.count, bool)

@@ -39,25 +39,27 @@ FOLD_TOKENS = 150_000  # so many at once are put into the base, which numpy does
 
 
 def top(scores: NDArray[Any], k: int) -> Ints:
-    """Where the ``k`` best positive scores are, unordered, with all that tie with the last of them.
-
-    The maxima of blocks give a bound that at least k scores reach, so that only those are looked at.
-    """
+    """Where the ``k`` best positive scores are, unordered, with all that tie with the last of them."""
     if k <= 0 or not len(scores):
         return np.zeros(0, np.int64)
-    blocks = min(64, len(scores) // (4 * k))
-    if blocks < 4:  # so few that all are looked at
-        bound = np.partition(scores, len(scores) - k)[len(scores) - k] if len(scores) > k else 0
-        return (scores >= bound if bound > 0 else scores > 0).nonzero()[0]
-    width = len(scores) // blocks
-    maxima = scores[: blocks * width].reshape(blocks, width).max(axis=0)
-    maxima.partition(width - k)
-    bound = maxima[width - k]
+    bound = _reached(scores, k) if len(scores) > k else 0
     found = (scores >= bound if bound > 0 else scores > 0).nonzero()[0]
     if len(found) > k:
         values = scores[found]
         found = found[values >= np.partition(values, len(values) - k)[len(values) - k]]
     return found
+
+
+def _reached(scores: NDArray[Any], k: int) -> Any:
+    """A score that at least ``k`` of more than ``k`` reach, and not many more.
+
+    From the maxima of blocks, where to part all of them would take longer.
+    """
+    blocks = min(64, len(scores) // (2 * k))
+    if blocks > 1:
+        width = len(scores) // blocks
+        scores = scores[: blocks * width].reshape(blocks, width).max(axis=0)
+    return np.partition(scores, len(scores) - k)[len(scores) - k]
 
 
 class KeywordIndex:
@@ -219,23 +221,22 @@ class KeywordIndex:
         """The living texts with any of some terms, ascending, and what :meth:`scores` gives each."""
         scores = self._added_up(found)
         slots = distinct(found.slots)
-        return slots, scores[slots]
+        return slots, scores.take(slots)
 
     def best(self, found: Gathered, k: int) -> tuple[Ints, NDArray[np.float32]]:
         """The same for the ``k`` best texts and all that tie with the last of them."""
         scores, slots = self._added_up(found), found.slots
         most = max(found.sizes, default=0)
         if most > k:
-            # The texts with one term are different ones: at least k reach the k-th best of these.
+            # The texts with one term are different ones: at least k reach what k of these reach.
             begin = sum(found.sizes[: found.sizes.index(most)])
-            some = scores.take(slots[begin : begin + most])
-            some.partition(most - k)
-            slots = slots[scores.take(slots) >= some[most - k]]
+            bound = _reached(scores.take(slots[begin : begin + most]), k)
+            slots = slots.take((scores.take(slots) >= bound).nonzero()[0])
         slots = distinct(slots)
         values = scores.take(slots)
         if len(slots) > k:
-            keep = values >= np.partition(values, len(values) - k)[len(values) - k]
-            slots, values = slots[keep], values[keep]
+            keep = (values >= np.partition(values, len(values) - k)[len(values) - k]).nonzero()[0]
+            slots, values = slots.take(keep), values.take(keep)
         return slots, values
 
     def _added_up(self, found: Gathered) -> NDArray[np.float32]:

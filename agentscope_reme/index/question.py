@@ -85,15 +85,13 @@ def _summed(keys: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """The different keys, ascending, and the sum of the counts of each."""
     if not len(keys):
         return keys, counts.astype(np.int64)
-    changes = keys[1:] - keys[:-1]
-    if len(changes) and int(changes.min()) < 0:  # postings follow the files, so that they are nearly sorted
+    if (keys[1:] < keys[:-1]).any():  # postings follow the files, so that they are nearly sorted
         order = np.argsort(keys, kind="stable")
-        keys, counts = keys[order], counts[order]
-        changes = keys[1:] - keys[:-1]
-    last = np.concatenate((changes.nonzero()[0], [len(keys) - 1]))
-    sums = counts.cumsum(dtype=np.int64)[last]
+        keys, counts = keys.take(order), counts.take(order)
+    last = np.concatenate(((keys[1:] != keys[:-1]).nonzero()[0], [len(keys) - 1]))
+    sums = counts.cumsum(dtype=np.int64).take(last)
     sums[1:] -= sums[:-1].copy()
-    return keys[last], sums
+    return keys.take(last), sums
 
 
 class Question:
@@ -188,7 +186,10 @@ class Question:
     def norms(self, lengths: Ints) -> Floats:
         """The length norm of BM25, for lengths and counts in twentieths."""
         least, more = self._norm
-        return (lengths * more + least).astype(np.float64, copy=False)
+        norms = lengths.astype(np.float64)  # first: numpy multiplies numbers of two kinds in small pieces
+        norms *= more
+        norms += least
+        return norms
 
     def _most(self) -> float:
         grouped = {at for group in self.groups for at in group}
@@ -202,12 +203,10 @@ class Question:
         units, names, count = self.corpus.units, self.names, len(self.names)
         found = self._gathered = units.gather([*names, *(HEADING + name for name in names)])
         sizes, slots, tf = found.sizes, found.slots, found.tf
-        self._expanded = set[int]()
         for name in self.query.single_chars:
             # A single Chinese character is looked for inside all terms.
             holding, times = units.postings_with(name)
             if len(holding):
-                self._expanded.add(self._number[name])
                 slots, tf, sizes = self._instead(self._number[name], holding, times, slots, tf, sizes)
         self._sizes, self._in_text = sizes, sizes[:count]
         self.heads = sum(self._in_text)
@@ -288,7 +287,7 @@ class Question:
         bonus = np.zeros(len(corpus.by_id))
         self._labels = corpus.labels.gather(self.names)
         slots, scores = corpus.labels.scored(self._labels)
-        files = corpus.label_files(slots)
+        files = corpus.label_files(slots).astype(np.intp)
         labels = scores.astype(np.float64)
         bonus[files] = weights.labels * labels
         if context.titles is not None and weights.whole_title and len(files):

@@ -198,7 +198,7 @@ def _score(
     ends = sizes.cumsum()
     begins = ends - sizes
     places = np.arange(int(sizes.sum())) + (table.column("place")[chosen] - begins).repeat(sizes)
-    slots = corpus.slot_at[places]
+    slots = corpus.slot_at.take(places)
     score, evidence, complete = _words(question, chosen, places, len(holders.stretches) > 0)
     whole = (weights.session * found.whole_of(chosen)).repeat(sizes)
     score = np.where(score > 0, score + whole, 0.0)
@@ -235,7 +235,7 @@ def _score(
     if scope is not None:
         score, nearness = fuse(scope, slots, score, question.ideal or 1.0)
     keep = (score > 0).nonzero()[0]
-    slots, score, evidence = slots[keep], score[keep], evidence[keep]
+    slots, score, evidence = slots.take(keep), score.take(keep), evidence.take(keep)
     score *= factors(corpus, question.query, context, weights, slots)
     return _Scored(slots, score, evidence, dated, nearness, holders)
 
@@ -257,7 +257,7 @@ def _words(question: Question, chosen: Ints, places: Ints, whole: bool) -> tuple
     paired = counts[terms:]
     counts = counts[:terms]
     saturated = (K1 + 1) * counts
-    saturated /= counts + question.norms(corpus.blurred_lengths[places])
+    saturated /= counts + question.norms(corpus.blurred_lengths.take(places))
     total: Floats = np.add.reduce(np.array(question.worth)[:, None] * saturated, axis=0)
     if len(paired):
         more = np.add.reduce((question.pair_worth / UNIT)[:, None] * paired, axis=0)
@@ -265,11 +265,12 @@ def _words(question: Question, chosen: Ints, places: Ints, whole: bool) -> tuple
         total += more
     if not question.proving:
         return total, np.zeros(width), np.ones(width, bool)
-    proofs = np.array(question.proof)[:, None] * saturated
-    proof = proofs[[group[0] for group in question.proving]]
-    for row, group in zip(proof, question.proving, strict=True):
-        for other in group[1:]:
-            np.maximum(row, proofs[other], out=row)
+    proof = proofs = np.array(question.proof)[:, None] * saturated
+    if question.proving != [[term] for term in range(terms)]:  # not simply all terms
+        proof = proofs[[group[0] for group in question.proving]]
+        for row, group in zip(proof, question.proving, strict=True):
+            for other in group[1:]:
+                np.maximum(row, proofs[other], out=row)
     evidence: Floats = np.add.reduce(proof, axis=0)
     complete = np.logical_and.reduce(proof > 0, axis=0) if whole else _TRUE
     return total, evidence, complete
@@ -285,15 +286,15 @@ def _counted(question: Question, near: NDArray[np.bool_], places: Ints) -> Float
     at = near.take(question.stretch).nonzero()[0]
     bodies = at[: at.searchsorted(question.heads)]
     heads = at[len(bodies) :]
-    pairs = near[question.pair_stretch].nonzero()[0]
-    slots = np.concatenate((question.slots[bodies], question.pair_slots[pairs]))
-    rows = np.concatenate((question.term[bodies], question.pair[pairs] + terms))
+    pairs = near.take(question.pair_stretch).nonzero()[0]
+    slots = np.concatenate((question.slots.take(bodies), question.pair_slots.take(pairs)))
+    rows = np.concatenate((question.term.take(bodies), question.pair.take(pairs) + terms))
     times = np.ones(len(slots))
-    times[: len(bodies)] = question.tf[bodies]
+    times[: len(bodies)] = question.tf.take(bodies)
     place, index = corpus.column("place"), corpus.scratch
     index[places] = np.arange(width, dtype=np.int32)
-    targets = index[place[slots] + _SHIFTS]
-    own = index[place[question.slots[heads]]]
+    targets = index.take(place.take(slots) + _SHIFTS)
+    own = index.take(place.take(question.slots.take(heads)))
     index[places] = -1
     # One cell more before each row, for what lies elsewhere.
     targets += rows * (width + 1) + 1
