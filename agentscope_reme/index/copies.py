@@ -18,9 +18,9 @@ def copies_among(files: Iterable[int], corpus: "Corpus") -> set[int]:
     ``plan (1).md``, ``plan 2.md``, ``plan - Copy.md`` beside ``plan.md``.
     """
     numbers = list(dict.fromkeys(files))
-    digests = corpus.by_id.digests(numbers)
-    if len(set(digests)) == len(digests):
+    if corpus.by_id.all_differ(numbers):
         return set()
+    digests = corpus.by_id.digests(numbers)
     found = Counter(digests)
     some = (number for number, digest in zip(numbers, digests, strict=True) if found[digest] > 1)
     alike = [(number, entry) for number in some if (entry := corpus.by_id[number]) is not None]

@@ -2,7 +2,8 @@
 
 import zlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ReMeError
 from ..vault.encoding import shown_text
@@ -23,16 +24,33 @@ SMALL_FILE = 262_144  # bytes; a larger one is read in pieces
 _ROW = ("file", "number", "first", "last", "begin", "stop", "check", "speaker", "day")
 
 
-class _File:
+class SeenFile:
     """A file as one search sees it: what would be looked up again for each of its units."""
 
-    __slots__ = ("data", "entry", "is_journal", "is_small", "path", "was_read")
+    __slots__ = ("_unfolded", "data", "entry", "is_journal", "is_small", "kind", "path", "was_read")
 
     def __init__(self, entry: KnownFile) -> None:
-        self.entry, self.path, self.is_journal = entry, entry.path, entry.kind == "journal"
+        self.entry, self.path, self.kind = entry, entry.path, entry.kind
+        self.is_journal = self.kind == "journal"
         self.is_small = entry.size <= SMALL_FILE
         self.was_read = False
         self.data: bytes | None = None  # None, once it was read, when it could not be
+        self._unfolded: tuple[dict[str, Any], tuple[tuple[str, ...], ...]] | None = None
+
+    @property
+    def front(self) -> dict[str, Any]:
+        """Its front matter."""
+        return self._front_and_sections()[0]
+
+    def headings(self, section: int) -> tuple[str, ...]:
+        """A heading path by its number."""
+        sections = self._front_and_sections()[1]
+        return sections[section] if 0 <= section < len(sections) else ()
+
+    def _front_and_sections(self) -> tuple[dict[str, Any], tuple[tuple[str, ...], ...]]:
+        if self._unfolded is None:
+            self._unfolded = self.entry.front_and_sections
+        return self._unfolded
 
 
 class ExcerptReader:
@@ -47,7 +65,7 @@ class ExcerptReader:
         self._vault, self._corpus, self._chunk_chars = vault, corpus, chunk_chars
         self._score_sentence = score_sentence
         self._columns: list[Ints] = []
-        self._files: dict[int, _File] = {}  # by id
+        self._files: dict[int, SeenFile] = {}  # by id
         self._derived: dict[str, tuple[Unit, ...]] = {}
         self.stale: set[str] = set()
 
@@ -61,7 +79,7 @@ class ExcerptReader:
             entry = corpus.by_id[file_id]
             if entry is None:
                 return None
-            file = self._file(entry)
+            file = self._files[file_id] = SeenFile(entry)
         if begin < 0 or file.is_journal:
             text = self.unit_text(file.entry, slot)
         else:
@@ -99,17 +117,17 @@ class ExcerptReader:
 
     def joined(self, group: Group) -> str:
         """The text of a hit: the file's own lines, or turn by turn where they were dressed or cut."""
-        parts = sorted(group.excerpts, key=lambda excerpt: excerpt.number)
-        if len(parts) == 1:
-            return parts[0].text
-        entry = self._corpus.files[group.path]
+        if len(group.excerpts) == 1:
+            return group.excerpts[0].text
+        parts = sorted(group.excerpts, key=attrgetter("number"))
+        file = self.file(group)
         # Between the statements of a long-term note stand lines that are no text: where each of them is said.
-        stated = entry.may_have("generator") and str(entry.front.get("generator") or "").startswith("dream@")
+        stated = str(file.front.get("generator") or "").startswith("dream@")
         plain = not stated and not any(part.speaker or part.clipped for part in parts)
-        if plain and entry.kind != "journal":
-            first, last = (entry.slot_of(parts[at].number) for at in (0, -1))
+        if plain and not file.is_journal:
+            first, last = file.entry.slot_of(parts[0].number), file.entry.slot_of(parts[-1].number)
             begin, stop = self._corpus.column("begin").item(first), self._corpus.column("stop").item(last)
-            data = self._bytes(self._file(entry), begin, stop) if 0 <= begin < stop else None
+            data = self._bytes(file, begin, stop) if 0 <= begin < stop else None
             if data is not None:
                 return _shown(data).strip("\n")
         apart = "\n" if stated or all(part.speaker for part in parts) else "\n\n"
@@ -134,7 +152,7 @@ class ExcerptReader:
         part = self._part_of_line(entry, slot)
         return units[part].text if part < len(units) else None
 
-    def _checked(self, file: _File, begin: int, stop: int, check: int) -> bytes | None:
+    def _checked(self, file: SeenFile, begin: int, stop: int, check: int) -> bytes | None:
         """Some bytes of a file; None when they are not those that were indexed."""
         data = self._bytes(file, begin, stop)
         return data if data is not None and zlib.crc32(data) == check else None
@@ -166,13 +184,17 @@ class ExcerptReader:
         units = self._derived[entry.path]
         return units[number].text if number < len(units) else ""
 
-    def _file(self, entry: KnownFile) -> _File:
+    def file(self, group: Group) -> SeenFile:
+        """The file of a group of excerpts that were read here."""
+        return self._files[group.file]
+
+    def _file(self, entry: KnownFile) -> SeenFile:
         file = self._files.get(entry.id)
         if file is None:
-            file = self._files[entry.id] = _File(entry)
+            file = self._files[entry.id] = SeenFile(entry)
         return file
 
-    def _bytes(self, file: _File, begin: int, stop: int) -> bytes | None:
+    def _bytes(self, file: SeenFile, begin: int, stop: int) -> bytes | None:
         if not file.is_small:
             return self._piece(file.path, begin, stop)
         if not file.was_read:

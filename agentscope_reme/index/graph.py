@@ -256,11 +256,19 @@ class LinkGraph:
 
     def _leading_to(self, path: str, rule: LinkRule) -> Iterator[tuple[str, list[str]]]:
         """Target texts that stand for a file, and the files that use them."""
-        names = map(_stem, self._index.names(path)) if rule == "obsidian" else ()
-        for key in dict.fromkeys((_key(path), *names)):
+        if rule == "literal":
+            exact = normalize("NFC", path)
+            for text in self._alike.of(hash_of(_key(path))):
+                target = self._texts.names[text]
+                # In other letters than the path's it stands for another.
+                if normalize("NFC", target) == exact and self.resolve(target, rule=rule).path == path:
+                    yield target, self._using(text)
+            return
+        for key in dict.fromkeys((_key(path), *map(_stem, self._index.names(path)))):
             for text in self._texts_like(key):
-                if self.resolve(self._texts.names[text], rule=rule).path == path:
-                    yield self._texts.names[text], self._using(text)
+                target = self._texts.names[text]
+                if self.resolve(target, rule=rule).path == path:
+                    yield target, self._using(text)
 
     def _packed(self, path: str) -> bytes:
         number = self._index.number(path)

@@ -139,7 +139,12 @@ class KnownFile:
 
     @property
     def front(self) -> dict[str, Any]:
-        return cast("dict[str, Any]", marshal.loads(self._rows.rests[self.id])[0])
+        return self.front_and_sections[0]
+
+    @property
+    def front_and_sections(self) -> tuple[dict[str, Any], tuple[tuple[str, ...], ...]]:
+        """Front matter and heading paths, which are kept together."""
+        return cast("tuple[dict[str, Any], tuple[tuple[str, ...], ...]]", marshal.loads(self._rows.rests[self.id]))
 
     def may_have(self, key: str) -> bool:
         """Whether the front matter may have a key; False is sure, and costs next to nothing."""
@@ -147,7 +152,7 @@ class KnownFile:
 
     @property
     def sections(self) -> tuple[tuple[str, ...], ...]:
-        return cast("tuple[tuple[str, ...], ...]", marshal.loads(self._rows.rests[self.id])[1])
+        return self.front_and_sections[1]
 
     @sections.setter
     def sections(self, value: tuple[tuple[str, ...], ...]) -> None:

@@ -29,10 +29,11 @@ _DIRECTIONS = {"out": "out", "in": "in", "both": "both", "forward": "out", "back
 
 def linked_notes(graph: "LinkGraph", corpus: "Corpus", path: str, most: int) -> tuple[LinkedNote, ...]:
     """The neighbours of a note, at most ``most`` in each direction: links out in file order, links in by path."""
-    return tuple(
-        LinkedNote(found.path, *_name(corpus, found.path), found.direction, path, *found[2:4], 1, found.exists)
-        for found in graph.neighbours(path, most)
-    )
+    notes = []
+    for other, direction, line, predicate, exists in graph.neighbours(path, most):
+        name, description = _name(corpus, other) if exists else ("", "")
+        notes.append(LinkedNote(other, name, description, direction, path, line, predicate, 1, exists))
+    return tuple(notes)
 
 
 def walk(store: "Store", path: str, depth: int, direction: str, limit: int) -> Traversal:

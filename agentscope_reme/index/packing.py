@@ -54,9 +54,10 @@ class Excerpt(NamedTuple):
 class Group:
     """Consecutive excerpts of a file, which make one hit; its score is that of the best of them.
 
-    ``page`` is which thousand tokens of the result it was opened in.
+    ``file`` is the file's id, ``page`` which thousand tokens of the result it was opened in.
     """
 
+    file: int
     excerpts: list[Excerpt] = field(default_factory=list)
     page: int = 0
 
@@ -229,7 +230,7 @@ class _Tray:
                 self._group_of[file, other.number] = before
         group = before or after
         if group is None:
-            group = Group(page=self._page)
+            group = Group(file, page=self._page)
             self.groups.append(group)
             self._files.add(file)
         group.excerpts.append(excerpt)

@@ -1,15 +1,20 @@
 """One search over a store: question -> ranking -> passages -> result with an honest status."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ..models import SearchHit, SearchResult, SearchStatus
+from .boosts import Context, days_of
 from .copies import copies_among
+from .day_closeness import closeness_by_day
+from .excerpts import ExcerptReader
+from .filters import allowed_slots
 from .links import linked_notes
 from .packing import Excerpt, Group, best_files_first, pack, within_budget
+from .ranking import Ranked, rank
 from .reading import day_number, day_text
 from .soft_links import SoftLinks
 from .standing import Standing, standing_of
@@ -24,7 +29,6 @@ if TYPE_CHECKING:
     from .embedding import Asked
     from .keyword_columns import Ints
     from .query_terms import QueryTerms
-    from .ranking import Ranked
     from .store import Store
     from .tokenizer import Tokenizer
     from .vectors import VectorArm
@@ -70,9 +74,6 @@ class Retriever:
 
     def search(self, request: Request, today: date) -> tuple[SearchResult, set[str]]:
         """The result, and the files that turned out to be other than indexed (then search again after a look)."""
-        from .excerpts import ExcerptReader
-        from .ranking import rank
-
         corpus = self._store.corpus
         text = request.query[:LONGEST_QUERY]
         query = self._tokenizer.query(text, today)
@@ -98,9 +99,10 @@ class Retriever:
             return reader.excerpt(*found) if found is not None else None
 
         order = best_files_first(files, scores, min(limit, FILES_FIRST))
-        places = ((files[at], numbers[at]) for at in order)
+        places = [(files[at], numbers[at]) for at in order]
         groups = pack(places, read, limit, budget, reader.clip, max(self._chunk_chars, 400))
-        hits = tuple(self._hit(group, reader, context.demoted) for group in self._in_order(groups, context.preferred))
+        groups.sort(key=lambda group: (-group.score, group.file not in context.preferred, group.path, group.first))
+        hits = tuple([self._hit(group, reader, context.demoted) for group in groups])
         if not hits:
             if reader.stale:
                 return SearchResult("none", query=request.query), reader.stale
@@ -113,7 +115,7 @@ class Retriever:
             status, note = "weak", "the hits share few words with the query and are probably not about it"
         return SearchResult(status, hits, note, request.query, round(ranked.evidence, 4)), reader.stale
 
-    def _shown(self, ranked: "Ranked", request: Request) -> tuple[list[int], list[float], list[int]]:
+    def _shown(self, ranked: Ranked, request: Request) -> tuple[list[int], list[float], list[int]]:
         """Slots, scores and files of the units that may be shown, best first."""
         slots, scores = ranked.slots, ranked.scores
         if request.min_score is not None:
@@ -127,8 +129,6 @@ class Retriever:
 
     def files(self, request: Request, today: date) -> list[tuple[str, float]]:
         """At least ``limit`` files that answer, if there are so many, each with the score of its best unit."""
-        from .ranking import rank
-
         corpus = self._store.corpus
         query = self._tokenizer.query(request.query[:LONGEST_QUERY], today)
         if not corpus.units.count or not (query.terms or query.dates):
@@ -144,32 +144,29 @@ class Retriever:
                 return list(best.items()) if ranked.found else []
             want *= 4  # a few long notes fill all places
 
-    def _in_order(self, groups: Sequence[Group], preferred: frozenset[int]) -> list[Group]:
-        files = self._store.corpus.files
-        return sorted(groups, key=lambda g: (-g.score, files[g.path].id not in preferred, g.path, g.first))
-
-    def _hit(self, group: Group, reader: Any, demoted: frozenset[int]) -> SearchHit:
+    def _hit(self, group: Group, reader: ExcerptReader, demoted: frozenset[int]) -> SearchHit:
         corpus = self._store.corpus
-        entry = corpus.files[group.path]
+        file = reader.file(group)
+        entry, path = file.entry, file.path
         best = max(group.excerpts, key=attrgetter("score"))
         metadata: dict[str, Any] = {}
         if group.clipped:
             metadata["clipped"] = True
-        if entry.id in demoted:
+        if group.file in demoted:
             metadata["superseded"] = True
-        if entry.may_have("trust") and "trust" in (front := entry.front):
-            metadata["trust"] = front["trust"]
-        linked = linked_notes(self._store.graph, corpus, entry.path, MOST_LINKS)
+        if "trust" in file.front:
+            metadata["trust"] = file.front["trust"]
+        linked = linked_notes(self._store.graph, corpus, path, MOST_LINKS)
         return SearchHit(
-            path=entry.path,
+            path=path,
             start_line=group.first,
             end_line=group.last,
             text=reader.joined(group),
-            score=group.score,
+            score=best.score,
             title=entry.title,
-            headings=entry.headings(corpus.column("section").item(entry.slot_of(best.number))),
+            headings=file.headings(corpus.column("section").item(entry.slot_of(best.number))),
             date=day_text(best.day),
-            kind=entry.kind,  # type: ignore[arg-type]
+            kind=file.kind,  # type: ignore[arg-type]
             outlinks=tuple([note.path for note in linked if note.direction == "out"]),
             inlinks=tuple([note.path for note in linked if note.direction == "in"]),
             metadata=metadata,
@@ -188,10 +185,6 @@ class Retriever:
     # --- what the question and the files say ----------------------------------------------------------------------
 
     def _context(self, query: "QueryTerms", request: Request, today: date) -> Any:
-        from .boosts import Context
-        from .day_closeness import closeness_by_day
-        from .filters import allowed_slots
-
         corpus = self._store.corpus
         standing = self._current_standing()
         named, name_terms = self._named(query, standing)
@@ -216,8 +209,6 @@ class Retriever:
         )
 
     def _known_days(self, standing: Standing) -> "Ints":
-        from .boosts import days_of
-
         if standing.days is None:
             standing.days = days_of(self._store.corpus)
         return standing.days

@@ -102,7 +102,7 @@ def _said(link: FileLink) -> list[object]:
 
 
 def entry(path: str, **changes) -> FileEntry:
-    return FileEntry(path, 1, 2, 3, 4, "0" * 64, **changes)
+    return FileEntry(path, 1, 2, 3, 4, changes.pop("digest", "0" * 64), **changes)
 
 
 def test_what_is_changed_of_a_file_is_changed_for_all_who_ask():
@@ -195,3 +195,12 @@ def test_files_that_stay_as_they_are_are_met_in_a_byte_each():
     assert len(marked._flags) == 3_000
     assert all(path in marked for path in files)
     assert "other.md" not in marked
+
+
+def test_files_of_the_same_bytes_are_told():
+    files = Files()
+    numbers = [files.put(entry(path, digest=digest * 64)).id for path, digest in (("a", "1"), ("b", "2"), ("c", "1"))]
+    by_id = FilesById(files)
+    assert by_id.all_differ(numbers[:2])
+    assert not by_id.all_differ(numbers)
+    assert by_id.all_differ([])

@@ -233,3 +233,16 @@ def test_by_the_obsidian_rule_a_name_in_another_normal_form_leads_to_the_compose
     decomposed, composed = "e\u0301.md", "\u00e9.md"
     built = graph({decomposed: "", composed: "", "a.md": f"[[{decomposed}]]"}, "obsidian")
     assert [one.path for one in built.neighbours("a.md")] == [composed]
+
+
+def test_a_literal_link_in_another_normal_form_leads_in_and_one_in_other_letters_does_not() -> None:
+    decomposed, composed = "e\u0301.md", "\u00e9.md"
+    built = graph({composed: "", "a.md": f"[[{decomposed}]]", "b.md": "[[\u00c9.md]]", "c.md": f"[[x/{composed}]]"})
+    assert [(one.path, one.direction) for one in built.neighbours(composed)] == [("a.md", "in")]
+
+
+def test_of_two_paths_in_two_normal_forms_each_has_the_literal_links_that_are_spelled_like_it() -> None:
+    decomposed, composed = "e\u0301.md", "\u00e9.md"
+    built = graph({composed: "", decomposed: "", "a.md": f"[[{composed}]]", "b.md": f"[[{decomposed}]]"})
+    assert [one.path for one in built.neighbours(composed)] == ["a.md"]
+    assert [one.path for one in built.neighbours(decomposed)] == ["b.md"]
