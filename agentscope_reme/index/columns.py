@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_SIGNED: tuple[Any, ...] = (np.int8, np.int16, np.int32, np.int64)
+_BOUNDS = {np.dtype(f"i{size}"): (-(1 << 8 * size - 1), (1 << 8 * size - 1) - 1) for size in (1, 2, 4, 8)}
 
 
 class Growing:
@@ -35,11 +35,14 @@ def grown(values: NDArray[Any], size: int, fill: int = 0) -> NDArray[Any]:
 def fitted(values: NDArray[Any]) -> NDArray[Any]:
     """Whole numbers in one, two or four bytes each, as the least and the largest of them need."""
     ends = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    kind = next(kind for kind in _SIGNED if all(np.iinfo(kind).min <= end <= np.iinfo(kind).max for end in ends))
-    return values.astype(kind, copy=False)
+    return values.astype(_kind_for(*ends), copy=False)
 
 
-def roomy(values: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
-    """The column, in more bytes where ``more`` numbers need them that are to be written to it."""
-    needed = fitted(more).dtype
-    return values.astype(needed) if needed.itemsize > values.dtype.itemsize else values
+def roomy(values: NDArray[Any], least: int, most: int) -> NDArray[Any]:
+    """The column, in more bytes where numbers from ``least`` to ``most`` need them that are to be written to it."""
+    lowest, highest = _BOUNDS[values.dtype]
+    return values if lowest <= least and most <= highest else values.astype(_kind_for(least, most))
+
+
+def _kind_for(least: int, most: int) -> Any:
+    return next(kind for kind, (lowest, highest) in _BOUNDS.items() if lowest <= least and most <= highest)

@@ -114,30 +114,35 @@ class Corpus:
         self._label_file[labels.start : labels.stop] = np.arange(first, first + len(entries))
         self.anchors.add([entry.path for entry in entries], batch.links, batch.targets, batch.anchors)
         added = self.units.add_numbered(batch.terms)
-        ends = np.cumsum(counts)
-        numbers = np.arange(len(added)) - np.repeat(ends - counts, counts)
-        voices = [*map(self.speaker_id, batch.speakers), -1]
-        fields = {name: batch.columns[name] for name in (*PLAIN, "section")} | {"number": numbers}
-        fields["speaker"] = np.array(voices)[batch.columns["speaker"]]
-        fields["file"] = np.repeat(np.arange(first, first + len(entries)), counts)
+        ends = counts.cumsum()
+        numbers = np.arange(len(added))
+        if len(entries) > 1:
+            numbers -= (ends - counts).repeat(counts)
+        fields = {name: batch.columns[name] for name in (*PLAIN, "section", "speaker")} | {"number": numbers}
+        if batch.speakers:
+            fields["speaker"] = np.array([*map(self.speaker_id, batch.speakers), -1])[batch.columns["speaker"]]
+        fields["file"] = np.arange(first, first + len(entries)).repeat(counts)
         table = self._add_rows(added, fields)
         slots = np.arange(added.start, added.stop, dtype=np.int32)
-        begins = self.places + np.cumsum(counts + REACH) - counts - REACH
+        begins = self.places + (counts + REACH).cumsum() - counts - REACH
         for number, (entry, end, count, begin) in enumerate(
             zip(entries, ends.tolist(), counts.tolist(), begins.tolist(), strict=True)
         ):
             entry.label_slot = labels.start + number
             entry.slots, entry.start = slots[end - count : end], begin
             entry.voices = frozenset(table["speaker"][end - count : end].tolist()) - {-1} if batch.speakers else _MUTE
-            self.speaking.update(entry.voices)
+            if entry.voices:
+                self.speaking.update(entry.voices)
             self.files.put(entry)
-        self._place(table, slots, np.repeat(begins, counts) + numbers, counts)
+        self._place(table, slots, begins.repeat(counts) + numbers, counts)
 
     def _add_rows(self, slots: range, fields: dict[str, Ints]) -> dict[str, Ints]:
         """Set fields of new units; returns the rows of these, to set the others."""
+        small = np.array([fields[name] for name in SMALL_FIELDS])
+        ends = zip(SMALL_FIELDS, small.min(1, initial=0).tolist(), small.max(1, initial=0).tolist(), strict=True)
+        for name, least, most in ends:
+            self._table[name] = roomy(self._table[name], least, most)
         for name, column in self._table.items():
-            if name in SMALL_FIELDS:
-                column = roomy(column, fields[name])
             self._table[name] = grown(column, slots.stop)
         rows = {name: column[slots.start : slots.stop] for name, column in self._table.items()}
         for name, values in fields.items():
@@ -206,7 +211,8 @@ class Corpus:
         self.stretches.remove(distinct(self._table["stretch"][slots]))
         self.telling.discard(path)
         self.faulty.discard(path)
-        self.speaking.subtract(entry.voices)
+        if voices := entry.voices:
+            self.speaking.subtract(voices)
 
     def tidy(self, *, always: bool = False, bulk: bool = False) -> bool:
         """Merge the keyword indexes when that pays, or ``always``; slots, places and file ids may change.
@@ -342,7 +348,7 @@ class Corpus:
         return number
 
     def _clear_places(self, entry: KnownFile) -> None:
-        span = slice(entry.start, entry.start + len(entry.slots))
+        span = slice(entry.start, entry.start + entry.units)
         self.blurred_total -= int(self._blurred[span].sum())
         self._slot_at[span] = -1
         self._blurred[span] = 0

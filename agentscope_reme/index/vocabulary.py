@@ -111,15 +111,19 @@ class Vocabulary:
             different = list(dict.fromkeys(terms))
             numbers = self._table.numbers(packed(different)[:-1]).tolist() if different else []
             return list(map(dict(zip(different, numbers, strict=True)).__getitem__, terms))
-        found = list(map(self._known.get, terms))
+        known, new = self._known, self._new
+        found = list(map(known.get, terms))
         if None in found:
             unknown = [term for term, number in zip(terms, found, strict=True) if number is None]
             if len(unknown) >= _MANY:
                 self._know(unknown)
-                return list(map(self._known.__getitem__, terms))
-            for at, number in enumerate(found):
-                if number is None:
-                    found[at] = self._number(terms[at])
+                return list(map(known.__getitem__, terms))
+            for term, number in zip(unknown, self.find(unknown), strict=True):
+                if number is not None:
+                    known[term] = number
+                elif known.setdefault(term, len(self._lower) + len(new)) == len(self._lower) + len(new):
+                    new.append(term)
+            return list(map(known.__getitem__, terms))
         return found  # type: ignore[return-value]
 
     def _know(self, terms: list[str]) -> None:
@@ -141,15 +145,15 @@ class Vocabulary:
     def _with_hash(self, wanted: Ints) -> Ints:
         """For each of some hashes a settled term that has it, -1 where there is none."""
         first, lower = np.frombuffer(self._first, np.uint32), np.frombuffer(self._lower, np.uint16)
+        upper = wanted >> 16
+        begins = first[upper].astype(np.int64)
+        sizes = first[upper + 1] - begins
+        # All terms whose upper halves are the same, those of one hash after those of another.
+        rows = np.arange(len(wanted)).repeat(sizes)
+        at = np.arange(len(rows)) + (begins - sizes.cumsum() + sizes).repeat(sizes)
+        alike = (lower[at] == (wanted & 0xFFFF)[rows]).nonzero()[0][::-1]  # of several with a hash, the first is last
         out = np.full(len(wanted), -1, np.int32)
-        at, ends, halves = first[wanted >> 16].astype(np.int64), first[(wanted >> 16) + 1], wanted & 0xFFFF
-        left = np.arange(len(wanted))
-        while len(left := left[at[left] < ends[left]]):
-            alike = lower[at[left]] == halves[left]
-            found = left[alike]
-            out[found] = self._by_hash(at[found])
-            left = left[~alike]
-            at[left] += 1
+        out[rows[alike]] = self._by_hash(at[alike])
         return out
 
     def _number(self, term: str) -> int:

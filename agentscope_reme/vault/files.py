@@ -101,7 +101,7 @@ class Files:
             raise refusal(error, path, reading=actor is None) from error
         if (problem := unportable(names)) and (os.name == "nt" or not exists):
             raise PathError(problem)
-        if actor is not None and real:
+        if actor is not None and real and real != "/".join(names):
             refuse_reserved(real, actor)
             refuse_hidden(real, actor, self.ignore)
         return real
