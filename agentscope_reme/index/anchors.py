@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..vault.numbered_paths import NumberedPaths
 from .columns import grown
 from .keyword import KeywordIndex
 from .keyword_columns import Ints, distinct
@@ -28,7 +29,7 @@ class Anchors:
         self._first, self._count = np.zeros(64, np.int32), np.zeros(64, np.int32)
         # By slot, the number of the link's file and of its target's text.
         self._source, self._target = np.zeros(64, np.int32), np.zeros(64, np.int32)
-        self._paths = Texts()
+        self._paths = NumberedPaths()
         self._targets = Texts(packed=True)
         # By number of a target's text, the number of the path it leads to, as far as that has been asked.
         self._leads: Ints = np.full(64, _UNKNOWN, np.int32)
@@ -115,12 +116,12 @@ class Anchors:
 
     def path(self, number: int) -> str:
         """The path that has a number."""
-        return self._paths.names[number]
+        return self._paths[number]
 
     @property
     def paths(self) -> int:
         """How many paths have numbers."""
-        return len(self._paths.names)
+        return len(self._paths)
 
     def doubt(self, targets: Iterable[str] | None = None) -> None:
         """Forget where some targets lead, of which not all need to be known here; by default all."""
@@ -153,7 +154,7 @@ class Anchors:
             paths = distinct(np.concatenate((sources, leads[found])))
             leads[found] = np.searchsorted(paths, leads[found])
             self._targets = Texts(map(self._targets.names.__getitem__, used.tolist()), packed=True)
-            self._paths = Texts(map(self._paths.names.__getitem__, paths.tolist()))
+            self._paths = NumberedPaths.packed(map(self._paths.__getitem__, paths.tolist()))
             self._set(np.searchsorted(paths, sources), np.searchsorted(used, targets), leads)
 
     def dump(self, paths: Sequence[str], renames: int) -> tuple[list[str], dict[str, Ints]]:
@@ -169,8 +170,8 @@ class Anchors:
         if self.seen == renames:
             leads = self._leads[used]
             found = leads >= 0
-            files, names = {path: number for number, path in enumerate(paths)}, self._paths.names
-            leads[found] = [files.get(names[lead], _UNKNOWN) for lead in leads[found].tolist()]
+            files = {path: number for number, path in enumerate(paths)}
+            leads[found] = [files.get(self._paths[lead], _UNKNOWN) for lead in leads[found].tolist()]
         return [self._targets.names[number] for number in used.tolist()], {
             "file.anchors": np.array([first if count else 0 for first, count in held], np.int32),
             "file.links": np.array([count for _, count in held], np.int32),
@@ -180,9 +181,12 @@ class Anchors:
 
     @classmethod
     def load(
-        cls, index: KeywordIndex, paths: Sequence[str], names: "Sequence[str] | PackedTexts", arrays: dict[str, Ints]
+        cls, index: KeywordIndex, paths: NumberedPaths, names: "Sequence[str] | PackedTexts", arrays: dict[str, Ints]
     ) -> "Anchors":
-        """The inverse of :meth:`dump`. Raises ValueError when the parts do not belong together."""
+        """The inverse of :meth:`dump`. Raises ValueError when the parts do not belong together.
+
+        What is packed of the paths is there once for the caller and these.
+        """
         anchors = cls()
         anchors.index = index
         counts, firsts, targets = (arrays[name] for name in ("file.links", "file.anchors", "anchors.target"))
@@ -199,26 +203,18 @@ class Anchors:
             len(leads) and not _UNKNOWN <= int(leads.min()) <= int(leads.max()) < len(paths)
         ):
             raise ValueError("the links of the index lead to files that it does not have")
-        found = leads >= 0
-        numbers: Ints = np.full(len(paths), _UNKNOWN, np.int32)
-        numbers[holding] = np.arange(len(holding))
-        only_led_to: Ints = distinct(leads[found])
-        only_led_to = only_led_to[numbers[only_led_to] < 0]
-        numbers[only_led_to] = len(holding) + np.arange(len(only_led_to))
-        leads = leads.copy()
-        leads[found] = numbers[leads[found]]
-        anchors._paths = Texts(paths[at] for at in (*holding.tolist(), *only_led_to.tolist()))
+        anchors._paths = paths.copy()
         anchors._targets = Texts(names, packed=True)
         sources = np.empty(len(slots), np.int32)
-        sources[slots] = np.repeat(np.arange(len(holding)), counts[holding])
-        anchors._set(sources, targets, leads)
+        sources[slots] = np.repeat(holding, counts[holding])
+        anchors._set(sources, targets, leads.copy())
         return anchors
 
     def _set(self, sources: Ints, targets: Ints, leads: Ints) -> None:
         """Start over with links from and to these, by slot; those of a file follow each other."""
         self._source, self._target = sources.astype(np.int32), targets.astype(np.int32)
         begins = np.flatnonzero(np.append(True, sources[1:] != sources[:-1])) if len(sources) else sources
-        self._first, self._count = np.zeros((2, len(self._paths.names)), np.int32)
+        self._first, self._count = np.zeros((2, len(self._paths)), np.int32)
         self._first[sources[begins]] = begins
         self._count[sources[begins]] = np.diff(begins, append=len(sources))
         self._leads = leads

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_BOUNDS = {np.dtype(f"i{size}"): (-(1 << 8 * size - 1), (1 << 8 * size - 1) - 1) for size in (1, 2, 4, 8)}
+_SIGNED = tuple(np.dtype(f"i{size}") for size in (1, 2, 4, 8))
+_BOUNDS = {kind: (int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for kind in (*_SIGNED, np.dtype("u2"))}
 
 
 class Growing:
@@ -32,17 +33,17 @@ def grown(values: NDArray[Any], size: int, fill: int = 0) -> NDArray[Any]:
     return np.append(values, np.full(more, fill, values.dtype))
 
 
-def fitted(values: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers in one, two or four bytes each, as the least and the largest of them need."""
+def fitted(values: NDArray[Any], kinds: tuple[Any, ...] = _SIGNED) -> NDArray[Any]:
+    """Whole numbers in as few bytes each as the least and the largest of them need, of some kinds of numbers."""
     ends = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    return values.astype(_kind_for(*ends), copy=False)
+    return values.astype(_kind_for(*ends, kinds), copy=False)
 
 
-def roomy(values: NDArray[Any], least: int, most: int) -> NDArray[Any]:
+def roomy(values: NDArray[Any], least: int, most: int, kinds: tuple[Any, ...] = _SIGNED) -> NDArray[Any]:
     """The column, in more bytes where numbers from ``least`` to ``most`` need them that are to be written to it."""
     lowest, highest = _BOUNDS[values.dtype]
-    return values if lowest <= least and most <= highest else values.astype(_kind_for(least, most))
+    return values if lowest <= least and most <= highest else values.astype(_kind_for(least, most, kinds))
 
 
-def _kind_for(least: int, most: int) -> Any:
-    return next(kind for kind, (lowest, highest) in _BOUNDS.items() if lowest <= least and most <= highest)
+def _kind_for(least: int, most: int, kinds: tuple[Any, ...]) -> Any:
+    return next(kind for kind in kinds if _BOUNDS[kind][0] <= least and most <= _BOUNDS[kind][1])

@@ -13,6 +13,7 @@ import numpy as np
 
 from .anchors import Anchors
 from .batch import Batch, collect
+from .blurred import BlurredLengths
 from .bundle import PLAIN
 from .columns import fitted, grown, roomy
 from .entries import REACH, SMALL_FIELDS, UNIT_FIELDS, FileEntry, UnitEntry, blur
@@ -44,10 +45,8 @@ class Corpus:
         self._label_file = np.zeros(64, np.int32)
         self.stretches = Stretches()
         self.places = REACH
-        self._slot_at = np.full(64, -1, np.int32)
-        self._scratch = np.full(64, -1, np.int32)
-        self._blurred = np.zeros(64, np.int32)
-        self.blurred_total = 0
+        self._slot_at, self._scratch = np.full(64, -1, np.int32), np.full(64, -1, np.int16)
+        self.blurred = BlurredLengths()
         self.revision = 0  # raised by every change
         # Names of the files that came, went or got other names lately, and how many changes of names there were.
         self.renamed: deque[tuple[str, ...]] = deque(maxlen=1_000)
@@ -66,18 +65,18 @@ class Corpus:
         """The slot at each place, -1 in gaps; ``REACH`` places longer than the last file."""
         return self._slot_at[: self.places + REACH]
 
-    @property
-    def scratch(self) -> Ints:
-        """A number by place for whoever needs one for a moment; all -1 before and after."""
-        if len(self._scratch) < self.places + REACH:
-            self._scratch = room_for(len(self._slot_at), np.int32)
+    def scratch(self, most: int) -> Ints:
+        """A number up to ``most`` by place for whoever needs one for a moment; all -1 before and after."""
+        kind = np.int16 if most <= 0x7FFF else np.int32
+        if len(self._scratch) < self.places + REACH or not np.can_cast(kind, self._scratch.dtype):
+            self._scratch = room_for(len(self._slot_at), kind)
             self._scratch.fill(-1)
         return self._scratch
 
     @property
     def blurred_lengths(self) -> Ints:
         """Length of the unit at each place with its neighbours' shares, in twentieths of a term."""
-        return self._blurred[: self.places + REACH]
+        return self.blurred[: self.places + REACH]
 
     def path_of(self, slot: int) -> str:
         """The path of a living unit's file."""
@@ -154,14 +153,13 @@ class Corpus:
         before = self.places
         self.places += int(counts.sum()) + REACH * len(counts)
         self._slot_at = grown(self._slot_at, self.places + REACH, -1)
-        self._blurred = grown(self._blurred, self.places + REACH)
         self._slot_at[places] = slots
         table["place"][:] = places
         lengths, near = self.units.lengths[slots], places - before + REACH
         row = np.zeros(self.places - before + 2 * REACH, np.int64)
         row[near] = lengths
-        self._blurred[places] = blurred = blur(row)[near]
-        self.blurred_total += int(blurred.sum())
+        blurred = blur(row)[near]
+        self.blurred.set(places, blurred, self.places + REACH)
         file = len(self.by_id) - len(counts)
         table["stretch"][:] = self.stretches.add_files(file, counts, places, lengths, blurred, table["flags"])
 
@@ -219,13 +217,13 @@ class Corpus:
 
         ``bulk`` says that much more is about to come and few will ask meanwhile.
         """
+        self.files.expect(bulk)
         self.anchors.tidy(always=always, bulk=bulk)
         if not always and not (self.units.needs_merge(bulk=bulk) or self.labels.needs_merge(bulk=bulk)):
             return False
         mapping = self.units.merge(drop_terms=True)
         if mapping is not None:
-            keep = mapping >= 0
-            self._table = {name: column[: len(keep)][keep] for name, column in self._table.items()}
+            self._table = {name: column[: len(mapping)][mapping >= 0] for name, column in self._table.items()}
             self.files.set_slots(mapping[self.files.slots()], self.files.column("units"))
         mapping = self.labels.merge(drop_terms=True)
         if mapping is not None:
@@ -271,7 +269,7 @@ class Corpus:
         corpus.units, corpus.labels = indexes["units"], indexes["labels"]
         corpus.files = Files.load(records, arrays, names)
         corpus.by_id = FilesById(corpus.files)
-        corpus.anchors = Anchors.load(indexes["anchors"], list(corpus.files), names["targets"], arrays)
+        corpus.anchors = Anchors.load(indexes["anchors"], corpus.files.paths_by_id, names["targets"], arrays)
         corpus._table = {
             name: arrays[f"unit.{name}"] if name != "place" else np.zeros(corpus.units.slots, np.int32)
             for name in UNIT_FIELDS
@@ -324,7 +322,6 @@ class Corpus:
             entry.start = self.places
         self.places = entry.start + len(slots) + REACH
         self._slot_at = grown(self._slot_at, self.places + REACH, -1)
-        self._blurred = grown(self._blurred, self.places + REACH)
         self._set_places(entry)
         self._set_stretches(entry)
 
@@ -334,7 +331,7 @@ class Corpus:
         known = len(slots) - np.count_nonzero(table["stretch"][slots] < 0)
         ids = stretches.ids_for(distinct(table["stretch"][slots[:known]]), len(slots))
         table["stretch"][slots] = np.repeat(ids, STRETCH)[: len(slots)]
-        blurred = self._blurred[entry.start : entry.start + len(slots)]
+        blurred = self.blurred[entry.start : entry.start + len(slots)]
         stretches.set_file(ids, entry.id, entry.start, self.units.lengths[slots], blurred, table["flags"][slots])
 
     def speaker_id(self, name: str) -> int:
@@ -349,9 +346,8 @@ class Corpus:
 
     def _clear_places(self, entry: KnownFile) -> None:
         span = slice(entry.start, entry.start + entry.units)
-        self.blurred_total -= int(self._blurred[span].sum())
         self._slot_at[span] = -1
-        self._blurred[span] = 0
+        self.blurred.clear(span)
 
     def _set_places(self, entry: KnownFile) -> None:
         count = len(entry.slots)
@@ -360,8 +356,7 @@ class Corpus:
         self._table["place"][entry.slots] = np.arange(entry.start, entry.start + count)
         lengths = np.zeros(count + 2 * REACH, np.int64)
         lengths[REACH : REACH + count] = self.units.lengths[entry.slots]
-        self._blurred[span] = blur(lengths)[REACH : REACH + count]
-        self.blurred_total += int(self._blurred[span].sum())
+        self.blurred.set(span, blur(lengths)[REACH : REACH + count], self.places + REACH)
 
     def _renumber(self) -> None:
         """Close up file ids, places and speakers."""
@@ -383,20 +378,17 @@ class Corpus:
         starts = REACH + np.concatenate(([0], np.cumsum(counts + REACH)))
         slots = self.files.slots()
         self.files.set_column("start", starts[:-1])
-        files = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
         self.places = int(starts[-1])
-        begins = np.repeat(starts[:-1] - (np.cumsum(counts) - counts), counts)
-        places = np.arange(len(slots)) + begins
+        places = np.arange(len(slots)) + np.repeat(starts[:-1] - (np.cumsum(counts) - counts), counts)
         self._slot_at = np.full(self.places + REACH + 64, -1, np.int32)
         self._slot_at[places] = slots
         self._table["place"][slots] = places
-        self._table["file"][slots] = files
+        self._table["file"][slots] = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
         lengths = np.zeros(len(self._slot_at), np.int64)
         lengths[places] = self.units.lengths[slots]
-        self._blurred = np.where(self._slot_at >= 0, blur(lengths), 0).astype(np.int32)
-        self.blurred_total = int(self._blurred.sum())
+        self.blurred.start_over(np.where(self._slot_at >= 0, blur(lengths), 0))
         self._table["stretch"][slots] = self.stretches.set_all(
-            counts, places, self.units.lengths[slots], self._blurred[places], self._table["flags"][slots]
+            counts, places, self.units.lengths[slots], self.blurred[places], self._table["flags"][slots]
         )
         self._label_file[self.files.column("label_slot")] = np.arange(len(counts))
 

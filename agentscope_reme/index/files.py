@@ -8,10 +8,11 @@ import marshal
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from ..vault.numbered_paths import NumberedPaths
 from ..vault.pieces import FoldedPieces, Pieces
 from .entries import FileEntry
 from .keyword_columns import Ints
@@ -33,51 +34,57 @@ class Files(Mapping[str, KnownFile]):
 
     def __getitem__(self, path: str) -> KnownFile:
         rows = self._rows
-        return KnownFile(rows, rows.ids[path])
+        number = rows.paths.known(path)
+        if number is None:
+            raise KeyError(path)
+        return KnownFile(rows, number)
 
     def get(self, path: str, default: Any = None) -> KnownFile | Any:
         """The file at a path. Needs no lock: what comes back is one state of it."""
         rows = self._rows  # once: another thread may number the files anew
-        number = rows.ids.get(path)
+        number = rows.paths.known(path)
         return default if number is None else KnownFile(rows, number)
 
     def id_of(self, path: str) -> int:
         """The id of the file at a path, -1 where there is none."""
-        return self._rows.ids.get(path, -1)
+        number = self._rows.paths.known(path)
+        return -1 if number is None else number
 
     def __contains__(self, path: object) -> bool:
-        return path in self._rows.ids
+        return isinstance(path, str) and self._rows.paths.known(path) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._rows.ids)
+        return map(self._rows.paths.__getitem__, self._rows.living())
 
     def __len__(self) -> int:
-        return len(self._rows.ids)
+        return self._rows.paths.living
 
     @property
-    def paths_by_id(self) -> Sequence[str]:
-        """The path of each id, also of files that went."""
+    def paths_by_id(self) -> NumberedPaths:
+        """The path of each id, also of files that went. Not to be changed."""
         return self._rows.paths
+
+    @property
+    def links_by_id(self) -> Pieces:
+        """The links of each file, packed, also of files that went. Not to be changed."""
+        return self._rows.links
 
     def living(self) -> Iterator[KnownFile]:
         """All files in their order; nothing may be put or removed meanwhile."""
         rows = self._rows
-        return (KnownFile(rows, number) for number in self._rows.ids.values())
+        return (KnownFile(rows, number) for number in rows.living())
 
     def heard(self) -> list[KnownFile]:
         """The files in which somebody speaks."""
-        return [
-            known for known in map(self._known, list(self._rows.voices)) if self._rows.ids.get(known.path) == known.id
-        ]
+        return [self._known(number) for number in list(self._rows.voices) if self._rows.paths.lives(number)]
 
     def _known(self, number: int) -> KnownFile:
         return KnownFile(self._rows, number)
 
     def put(self, entry: FileEntry) -> KnownFile:
         """Add a file under a new id, behind all others; what is known of its path is forgotten first."""
-        self._rows.ids.pop(entry.path, None)
         rows, number = self._rows, len(self._rows.paths)
-        rows.paths.append(entry.path)
+        self._forget(entry.path)
         for name, column in rows.columns.items():
             if name in NAMED:
                 column.append(rows.number_of(name, getattr(entry, name)))
@@ -92,22 +99,34 @@ class Files(Mapping[str, KnownFile]):
         rows.links.append(links)
         if entry.fault:
             rows.faults[number] = entry.fault
-        self._rows.ids[entry.path] = number
+        rows.paths.add(entry.path)  # last: whoever finds the file finds all of it
         known = KnownFile(rows, number)
         known.slots, known.voices = np.asarray(entry.slots, np.int32), entry.voices
         return known
 
     def rename(self, path: str, new_path: str) -> KnownFile:
         """Give a file another path, behind all others."""
-        number = self._rows.ids.pop(path)
-        self._rows.ids[new_path] = number
-        self._rows.paths[number] = new_path
+        rows, number = self._rows, self[path].id
+        rows.paths.rename(number, new_path)
+        rows.behind.pop(number, None)
+        rows.behind[number] = len(rows.paths)
         self.set_name_ends(number, [0] * len(ENDS))
         return KnownFile(self._rows, number)
 
     def remove(self, path: str) -> None:
         """Forget a file. Its id is not given again before the next numbering."""
-        del self._rows.ids[path]
+        if not self._forget(path):
+            raise KeyError(path)
+
+    def _forget(self, path: str) -> bool:
+        number = self._rows.paths.forget(path)
+        if number is not None:
+            self._rows.behind.pop(number, None)
+        return number is not None
+
+    def expect(self, many: bool) -> None:
+        """Say whether many files are about to come."""
+        self._rows.paths.expect(many)
 
     def dump(self) -> tuple[Iterator[dict[str, Any]], dict[str, Ints], dict[str, list[str]]]:
         """For a snapshot: what each file says as JSON values, columns of numbers, and what some of them stand for.
@@ -115,7 +134,7 @@ class Files(Mapping[str, KnownFile]):
         Call :meth:`renumber` first, so that nothing of a removed file is in them.
         """
         rows = self._rows
-        if len(self._rows.ids) != len(rows.paths):
+        if len(self) != len(rows.paths):
             raise ValueError("renumber before dumping: removed files would be kept")
         columns = {f"file.{name}": np.array(rows.columns[name]) for name in _STORED}
         columns["file.digest"] = np.frombuffer(bytes(rows.digests), np.uint8)
@@ -126,17 +145,17 @@ class Files(Mapping[str, KnownFile]):
         """The inverse of :meth:`dump`; slots are still to be set. Raises ValueError when the parts do not fit."""
         files = cls()
         rows = files._rows
-        ids = rows.ids
-        for record in records:
-            path = record["path"]
+
+        def path_of(record: dict[str, Any]) -> str:
             if record.get("fault"):
-                rows.faults[len(rows.paths)] = record["fault"]
-            ids[path] = len(rows.paths)
-            rows.paths.append(path)
+                rows.faults[len(rows.links)] = record["fault"]
             tags, aliases = (tuple(record.get(name, ())) for name in ("tags", "aliases"))
             rows.cards.append(marshal.dumps((record.get("title", ""), record.get("description", ""), tags, aliases)))
             rows.rests.append(rest_of(record.get("front", {}), tuple(map(tuple, record.get("sections", ())))))
             rows.links.append(packed_records(record.get("links", ())))
+            return cast("str", record["path"])
+
+        rows.paths = NumberedPaths.packed(map(path_of, records))  # raises ValueError for a path that comes twice
         rows.settle()
         size = len(rows.paths)
         for name, kind in COLUMNS.items():
@@ -144,7 +163,7 @@ class Files(Mapping[str, KnownFile]):
             rows.columns[name] = array(kind, values.astype(array(kind).typecode).tobytes())
         rows.digests = bytearray(columns["file.digest"].tobytes())
         rows.known = {name: list(names[name]) for name in NAMED}
-        fits = all(len(column) == size for column in rows.columns.values()) and len(ids) == size
+        fits = all(len(column) == size for column in rows.columns.values())
         named = all(max(rows.columns[name], default=0) < max(1, len(rows.known[name])) for name in NAMED)
         if not fits or not named or len(rows.digests) != DIGEST * size:
             raise ValueError("the files of the index and their columns do not belong together")
@@ -153,12 +172,12 @@ class Files(Mapping[str, KnownFile]):
     def column(self, name: str) -> Ints:
         """A column of numbers of the living files, in their order; a copy."""
         values = np.array(self._rows.columns[name])
-        return values[np.fromiter(self._rows.ids.values(), np.int64, len(self._rows.ids))]
+        return values[np.fromiter(self._rows.living(), np.int64, len(self))]
 
     def set_column(self, name: str, values: Ints) -> None:
         """Set a column; as many values as there are living files, in their order."""
         column = self._rows.columns[name]
-        for number, value in zip(self._rows.ids.values(), values.tolist(), strict=True):
+        for number, value in zip(self._rows.living(), values.tolist(), strict=True):
             column[number] = value
 
     def name_ends(self, numbers: Ints) -> Ints:
@@ -177,7 +196,7 @@ class Files(Mapping[str, KnownFile]):
         begins = np.cumsum(counts) - counts
         out = np.arange(int(counts.sum())) + np.repeat(firsts - begins, counts)
         if self._rows.scattered:
-            at = dict(zip(self._rows.ids.values(), begins.tolist(), strict=True))
+            at = dict(zip(self._rows.living(), begins.tolist(), strict=True))
             for number, slots in self._rows.scattered.items():
                 if number in at:
                     out[at[number] : at[number] + len(slots)] = slots
@@ -194,7 +213,7 @@ class Files(Mapping[str, KnownFile]):
         self.set_column("units", counts)
         apart = np.flatnonzero(some & (lasts - firsts != counts - 1))
         if len(apart):
-            ids = list(self._rows.ids.values())
+            ids = list(self._rows.living())
             for at in apart.tolist():
                 scattered[ids[at]] = np.array(slots[ends[at] - counts[at] : ends[at]], np.int32)
 
@@ -203,14 +222,16 @@ class Files(Mapping[str, KnownFile]):
 
         Objects of before show what was.
         """
-        old, ids = self._rows, list(self._rows.ids.values())
+        old, ids = self._rows, list(self._rows.living())
         if ids == list(range(len(old.paths))):
+            old.paths.settle()
             return np.arange(len(ids))
         rows = Rows()
         new = {number: at for at, number in enumerate(ids)}
         rows.known = old.known
         rows.cards, rows.rests = Pieces(map(old.cards.__getitem__, ids)), FoldedPieces(map(old.rests.__getitem__, ids))
-        rows.paths, rows.links = [old.paths[number] for number in ids], [old.links[number] for number in ids]
+        rows.paths = NumberedPaths.packed(map(old.paths.__getitem__, ids))
+        rows.links = Pieces(map(old.links.__getitem__, ids))
         for name, column in old.columns.items():
             rows.columns[name] = array(COLUMNS[name], [column[number] for number in ids])
         digests = np.frombuffer(bytes(old.digests), np.uint8).reshape(-1, DIGEST)
@@ -218,7 +239,6 @@ class Files(Mapping[str, KnownFile]):
         for name in ("faults", "voices", "scattered"):
             values = getattr(old, name)
             setattr(rows, name, {new[number]: value for number, value in values.items() if number in new})
-        rows.ids = {path: at for at, path in enumerate(old.ids)}
         self._rows = rows
         return np.array(ids, np.int64)
 
@@ -246,8 +266,7 @@ class FilesById:
 
     def __getitem__(self, number: int) -> KnownFile | None:
         rows = self._files._rows
-        lives = rows.ids.get(rows.paths[number]) == number
-        return KnownFile(rows, number) if lives else None
+        return KnownFile(rows, number) if rows.paths.lives(number) else None
 
 
 def _record(known: KnownFile) -> dict[str, Any]:
@@ -275,10 +294,18 @@ class Marked:
     def __contains__(self, path: str) -> bool:
         if path in self._paths:
             return True
-        number = self._rows.ids.get(path)
+        number = self._rows.paths.known(path)
         if number is not None and number < len(self._flags):
             return self._flags[number] > 0
         return path in compress(self._rows.paths, self._flags)  # put again since
+
+    def missing(self, files: Files) -> Iterator[str]:
+        """The paths of all files that nobody has met."""
+        rows = files._rows
+        flags = self._flags if rows is self._rows else b""
+        for number in rows.living():
+            if (number >= len(flags) or not flags[number]) and (path := rows.paths[number]) not in self:
+                yield path
 
     def add(self, path: str) -> None:
         """Mark a path, whatever becomes of its file."""

@@ -8,7 +8,9 @@ from unicodedata import normalize
 
 from ..models import FileLink
 from ..vault.link_target import LinkIndex, LinkRule, Resolution, is_attachment, may_be_address, resolve
+from ..vault.numbered_paths import NumberedPaths
 from ..vault.pairs import Pairs, hash_of
+from ..vault.pieces import Pieces
 from .link_records import (
     NO_LINKS,
     first_records,
@@ -73,7 +75,7 @@ class LinkGraph:
     def __init__(self, rule: LinkRule = "literal") -> None:
         self.rule: LinkRule = rule
         self._index = LinkIndex()
-        self._links: list[bytes] = []  # by the file's number in the index of paths
+        self._links = Pieces()  # by the file's number in the index of paths
         # Each text that some link has as its target, by number; the files that use it; and the texts by what any
         # spelling of them shares.
         self._texts = Texts(packed=True)
@@ -97,25 +99,25 @@ class LinkGraph:
             return
         self._forget_links(path)
         number = self._index.add(path, names)
-        self._links += [NO_LINKS] * (number + 1 - len(self._links))
-        self._links[number] = packed
+        if number == len(self._links):
+            self._links.append(packed)
+        else:
+            self._links[number] = packed
         for target in dict.fromkeys(targets_in(packed)):
             if target:
                 self._sources.add(self._text_number(target), number)
 
-    def add_files(self, files: Iterable[tuple[str, bytes, Iterable[str], int]]) -> None:
-        """Add many files that are not there: path, packed links, names, the number that the index knows them by."""
-        added = []
-        for path, packed, names, like in files:
-            number = self._index.add(path, names, like)
-            self._links += [NO_LINKS] * (number + 1 - len(self._links))
-            self._links[number] = packed
-            if packed:
-                added.append(number)
+    def fill(self, paths: NumberedPaths, links: Pieces, names: Iterable[Iterable[str]]) -> None:
+        """Have an empty graph begin with many files: packed links and names of each, by the numbers of the paths.
+
+        What is settled of paths and links is there once for both.
+        """
+        self._index.fill(paths, names)
+        self._links = links.copy()
         # After what stays: what is needed for a moment leaves no holes in it.
-        numbers = {text: number for number, text in self._texts.living()}
-        for number in added:
-            for target in dict.fromkeys(targets_in(self._links[number])):
+        numbers: dict[str, int] = {}
+        for number, packed in enumerate(self._links):
+            for target in dict.fromkeys(targets_in(packed)):
                 if not target:
                     continue
                 text = numbers.get(target)
@@ -129,6 +131,7 @@ class LinkGraph:
     def expect(self, many: bool) -> None:
         """Say whether many files are about to come."""
         self._texts.expect(many)
+        self._index.expect(many)
 
     def remove_file(self, path: str) -> None:
         """Forget a file; links to it become unresolved. An unknown path is no error."""
@@ -175,9 +178,9 @@ class LinkGraph:
         """
         out: dict[str, Neighbour] = {}
         for record in first_records(self._packed(path)):
-            target = self._far_end(record[0])
+            target, exists = self._far_end(record[0])
             if target is not None and target != path and target not in out:
-                out[target] = Neighbour(target, "out", *line_and_predicate(record), target in self._index)
+                out[target] = Neighbour(target, "out", *line_and_predicate(record), exists)
                 if len(out) >= most:
                     break
         leading = sorted(self._leading_to(path, self.rule), reverse=True)
@@ -193,13 +196,15 @@ class LinkGraph:
         ]
         return (*out.values(), *into)
 
-    def _far_end(self, target: str) -> str | None:
+    def _far_end(self, target: str) -> tuple[str | None, bool]:
+        """The file a link leads to, or would lead to, and whether it is there."""
         if self.rule != "literal" or may_be_address(target):
-            return _far_end(target, self.resolve(target))
-        found = self._index.literal(target)
-        if len(found) == 1:
-            return found[0]
-        return None if is_attachment(target) else target
+            found = self.resolve(target)
+            return _far_end(target, found), found.path is not None
+        paths = self._index.literal(target)
+        if len(paths) == 1:
+            return paths[0], True
+        return None if is_attachment(target) else target, False
 
     def naming(self, path: str) -> set[str]:
         """The files that hold a link whose last part is this file's name: those that link to it, and some others."""
@@ -276,7 +281,7 @@ class LinkGraph:
 
     def _using(self, text: int) -> list[str]:
         """The files with a link of which a text is the target."""
-        return self._index.paths(self._sources.of(text))
+        return list(map(self._index.path, self._sources.of(text)))
 
     def _texts_like(self, key: str) -> list[int]:
         return [text for text in self._alike.of(hash_of(key)) if _key(self._texts.names[text]) == key]

@@ -2,12 +2,14 @@
 
 import marshal
 from array import array
+from collections.abc import Iterable
 from typing import Any, cast
 
 import numpy as np
 
 from ..models import FileLink
 from ..vault.layout import MEMORY_FILE
+from ..vault.numbered_paths import NumberedPaths
 from ..vault.pieces import FoldedPieces, Pieces
 from .entries import TELLING, is_preferred, tells
 from .keyword_columns import Ints
@@ -32,18 +34,18 @@ class Rows:
     """The files between two numberings, by id; those that went meanwhile are there still."""
 
     __slots__ = (
-        "cards", "columns", "digests", "faults", "ids", "known", "links", "paths", "rests", "scattered",
+        "behind", "cards", "columns", "digests", "faults", "known", "links", "paths", "rests", "scattered",
         "voices",
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.paths: list[str] = []
-        self.ids: dict[str, int] = {}  # of the living, in the order of the files
+        self.paths = NumberedPaths()
+        self.behind: dict[int, int] = {}  # renamed ones: how many there were then
         self.columns: dict[str, array[int]] = {name: array(kind) for name, kind in COLUMNS.items()}
         self.digests = bytearray()
         self.cards = Pieces()  # title, description, tags, aliases
         self.rests = FoldedPieces()  # front matter, heading paths
-        self.links: list[bytes] = []
+        self.links = Pieces()  # as link_records.py packs them
         # Only of files that have such a thing.
         self.faults: dict[int, str] = {}
         self.voices: dict[int, frozenset[int]] = {}
@@ -52,8 +54,18 @@ class Rows:
 
     def settle(self) -> None:
         """Have what was put lately take as little memory as the rest."""
+        self.paths.settle()
         self.cards.settle()
         self.rests.settle()
+        self.links.settle()
+
+    def living(self) -> Iterable[int]:
+        """The ids of the files that are there, in the order in which they were last put or renamed."""
+        numbers, behind = self.paths.numbers(), self.behind
+        if not behind:
+            return numbers
+        turn = {number: (before, at - len(behind)) for at, (number, before) in enumerate(behind.items())}
+        return sorted(numbers, key=lambda number: turn.get(number, (number, 0)))
 
     def number_of(self, column: str, name: str) -> int:
         """The number of a name in a column of named things."""

@@ -79,7 +79,8 @@ class Opened:
         if loaded.corpus is not None:
             opened.store.corpus = loaded.corpus
             opened.saved = loaded.corpus.revision
-            opened.store.graph.add_files(map(_linking, loaded.corpus.files.living()))
+            files = loaded.corpus.files
+            opened.store.graph.fill(files.paths_by_id, files.links_by_id, map(_names, files.living()))
             give_back()
         return opened
 
@@ -111,7 +112,6 @@ class Opened:
         return True
 
 
-def _linking(known: "KnownFile") -> tuple[str, bytes, tuple[str, ...], int]:
-    """What the graph of links has of a file: path, links, names, number."""
+def _names(known: "KnownFile") -> tuple[str, ...]:
     title, _, _, aliases = known.card
-    return known.path, known.packed_links, (title, *aliases), known.id
+    return title, *aliases

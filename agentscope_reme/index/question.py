@@ -114,7 +114,7 @@ class Question:
         self.corpus, self.query, self._context, self._weights = corpus, query, context, weights
         self._units = corpus.units.count
         self._rarest = idf(1, self._units)
-        average = corpus.blurred_total / max(1, self._units) or 1.0
+        average = corpus.blurred.total / max(1, self._units) or 1.0
         self._norm = UNIT * K1 * (1 - B), UNIT * K1 * B / average
         self.names = query.terms
         self._number = {name: number for number, name in enumerate(query.terms)}

@@ -291,13 +291,12 @@ def _counted(question: Question, near: NDArray[np.bool_], places: Ints) -> Float
     rows = np.concatenate((question.term.take(bodies), question.pair.take(pairs) + terms))
     times = np.ones(len(slots))
     times[: len(bodies)] = question.tf.take(bodies)
-    place, index = corpus.column("place"), corpus.scratch
-    index[places] = np.arange(width, dtype=np.int32)
-    targets = index.take(place.take(slots) + _SHIFTS)
+    place, index = corpus.column("place"), corpus.scratch(width)
+    index[places] = np.arange(width, dtype=index.dtype)
+    # One cell more before each row, for what lies elsewhere.
+    targets = index.take(place.take(slots) + _SHIFTS) + (rows * (width + 1) + 1)
     own = index.take(place.take(question.slots.take(heads)))
     index[places] = -1
-    # One cell more before each row, for what lies elsewhere.
-    targets += rows * (width + 1) + 1
     count = terms + len(question.pair_worth)
     cells = np.bincount(targets.ravel(), (_SHARES * times).ravel(), count * (width + 1))
     out = cells.astype(np.float64, copy=False).reshape(count, width + 1)[:, 1:]
@@ -342,7 +341,8 @@ def _order(corpus: Corpus, slots: Ints, scores: Floats, preferred: frozenset[int
     places = sorted({*tied, *(at - 1 for at in tied)})
     some = [order[at] for at in places]
     slots = slots[some]
-    files, paths = corpus.column("file")[slots].tolist(), corpus.files.paths_by_id
+    files = corpus.column("file")[slots].tolist()
+    paths = {file: corpus.files.paths_by_id[file] for file in set(files)}
     keys = zip(
         [-values[at] for at in some],
         [file not in preferred for file in files],

@@ -73,7 +73,7 @@ class Sync:
             bulk = len(seen) > len(self.store.corpus.files) + 500
             tidied, put = -1, frozenset[str]()
             with self.store.lock:
-                some_gone = any(path not in seen for path in self.store.corpus.files)
+                some_gone = next(seen.missing(self.store.corpus.files), None) is not None
             for path, status in files:
                 if stop():
                     return self._report(counts, started)
@@ -87,7 +87,7 @@ class Sync:
                         tidied = self.store.corpus.revision
                 self.progress.done += 1
         with self.store.lock:
-            unseen = [path for path in (*self.store.corpus.files, *self.store.failed) if path not in seen]
+            unseen = [*seen.missing(self.store.corpus.files), *(path for path in self.store.failed if path not in seen)]
         # Gone, or made since the folder was listed, or in a folder that could not be read.
         self._check_all(unseen, counts)
         self._looked = looking

@@ -14,6 +14,7 @@ from typing import Literal
 from unicodedata import normalize
 
 from ..expression import expression
+from .numbered_paths import NumberedPaths
 from .pairs import NONE, Pairs, hash_of, hash_with
 from .pieces import Pieces
 
@@ -50,8 +51,7 @@ class LinkIndex:
     """
 
     def __init__(self, paths: Iterable[str] = (), names: Mapping[str, Iterable[str]] | None = None) -> None:
-        self._numbers: dict[str, int] = {}
-        self._paths: list[str | None] = []
+        self._paths = NumberedPaths()
         self._free: list[int] = []
         self._by_base = Pairs()  # the last part of the folded path
         self._by_name = Pairs()  # a folded name
@@ -61,77 +61,90 @@ class LinkIndex:
             self.add(path, (names or {}).get(path, ()))
 
     def __contains__(self, path: object) -> bool:
-        return path in self._numbers
+        return isinstance(path, str) and self._paths.known(path) is not None
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return self._paths.living
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._numbers)
+        return map(self._paths.__getitem__, self._paths.numbers())
 
     def number(self, path: str) -> int | None:
         """The number of a path, None for one that is not there."""
-        return self._numbers.get(path)
+        return self._paths.known(path)
 
     def path(self, number: int) -> str:
         """The path with a number."""
-        path = self._paths[number]
-        assert path is not None, "the number of a path that is gone"
-        return path
-
-    def paths(self, numbers: Iterable[int]) -> list[str]:
-        """The paths with some numbers."""
-        paths = self._paths
-        return [path for number in numbers if (path := paths[number]) is not None]
+        return self._paths[number]
 
     def names(self, path: str) -> tuple[str, ...]:
         """The folded names of a path, without those that its own name answers to."""
-        number = self._numbers.get(path)
+        number = self._paths.known(path)
         return self._names_of(number) if number is not None else ()
 
     def _names_of(self, number: int) -> tuple[str, ...]:
         packed = self._names[number]
         return tuple(packed.decode("utf-8", "surrogatepass").split("\n")) if packed else ()
 
-    def add(self, path: str, names: Iterable[str] = (), like: int | None = None) -> int:
-        """Add a file, or replace the names it has; ``names`` are its aliases, title and name. Returns its number.
+    def fill(self, paths: NumberedPaths, names: Iterable[Iterable[str]]) -> None:
+        """Have an empty index begin with paths under the numbers that they have, and the names of each.
 
-        ``like`` is a number that is kept elsewhere for the path: where it is the next one, it is kept once for both.
+        What is packed of the paths is there once for both.
         """
+        self._paths = paths.copy()
+        for number, (path, some) in enumerate(zip(paths, names, strict=True)):
+            self._names.append(b"")
+            self._note(path, number, *self._spelt(path, some))
+
+    def add(self, path: str, names: Iterable[str] = ()) -> int:
+        """Add a file, or replace the names it has; ``names`` are its aliases, title and name. Returns its number."""
+        exact, base, kept = self._spelt(path, names)
+        number = self._paths.known(path)
+        if number is None:
+            number = self._paths.add(path, self._free.pop() if self._free else None)
+            if number == len(self._names):
+                self._names.append(b"")
+            self._note(path, number, exact, base, kept)
+        elif kept != self._names_of(number):
+            self._forget_names(number)
+            self._note_names(number, kept)
+        return number
+
+    def _spelt(self, path: str, names: Iterable[str]) -> tuple[str, str, tuple[str, ...]]:
+        """A path in NFC, its folded last part, and the names that a look-up by that would not find."""
         exact = normalize("NFC", path)
         base = exact.casefold().rpartition("/")[2]
         folded = dict.fromkeys(name for one in names if (name := _fold(one.strip())))
         # Whoever looks for the others has found the file by its base name before names count; no link has a line break.
         kept = tuple(name for name in folded if base not in (name, name + ".md") and "\n" not in name)
-        number = self._numbers.get(path)
-        if number is None:
-            number = self._free.pop() if self._free else len(self._paths)
-            if number == len(self._paths):
-                number = like if like == number else number
-                self._paths.append(path)
-                self._names.append(b"")
-            self._paths[number] = path
-            self._numbers[path] = number
-            self._by_base.add(hash_of(base), number)
-            if exact != path:
-                self._composed[exact] = (*self._composed.get(exact, ()), path)
-        elif kept != self._names_of(number):
-            self._forget_names(number)
-        if kept and not self._names[number]:
+        return exact, base, kept
+
+    def _note(self, path: str, number: int, exact: str, base: str, kept: tuple[str, ...]) -> None:
+        self._by_base.add(hash_of(base), number)
+        if exact != path:
+            self._composed[exact] = (*self._composed.get(exact, ()), path)
+        self._note_names(number, kept)
+
+    def _note_names(self, number: int, kept: tuple[str, ...]) -> None:
+        if kept:
             self._names[number] = "\n".join(kept).encode("utf-8", "surrogatepass")
             for name in kept:
                 self._by_name.add(hash_of(name), number)
-        return number
+
+    def expect(self, many: bool) -> None:
+        """Say whether many paths are about to come."""
+        self._paths.expect(many)
 
     def settle(self) -> None:
         """Have what was added lately take as little memory as the rest."""
+        self._paths.settle()
         self._names.settle()
         self._by_base.settle()
         self._by_name.settle()
 
     def remove(self, path: str) -> None:
         """Take a file out; one that is not there is no error."""
-        number = self._numbers.pop(path, None)
+        number = self._paths.forget(path)
         if number is None:
             return
         exact = normalize("NFC", path)
@@ -143,7 +156,6 @@ class LinkIndex:
                 self._composed[exact] = left
             else:
                 del self._composed[exact]
-        self._paths[number] = None
         self._free.append(number)
 
     def _forget_names(self, number: int) -> None:
@@ -153,12 +165,12 @@ class LinkIndex:
 
     def literal(self, target: str) -> list[str]:
         """Paths that are this target."""
-        if target in self._numbers:
+        if self._paths.known(target) is not None:
             return [target]
         exact = normalize("NFC", target)
         if exact == target and exact not in self._composed:
             return []
-        return sorted((*((exact,) if exact in self._numbers else ()), *self._composed.get(exact, ())))
+        return sorted((*((exact,) if exact in self else ()), *self._composed.get(exact, ())))
 
     def obsidian(self, target: str) -> list[str]:
         """Paths that answer to this target by the first step of the rule that any path answers to."""

@@ -18,9 +18,18 @@ class Pieces:
     def __init__(self, pieces: Iterable[bytes] = ()) -> None:
         # All as they came, where each of them begins and the last one ends, and by number those that changed since.
         self._state: tuple[bytearray, array[int], dict[int, bytes]] = (bytearray(), array("Q", [0]), {})
+        self._shared = False  # the first two, with a copy
         for piece in pieces:
             self.append(piece)
         self.settle()
+
+    def copy(self) -> "Pieces":
+        """The same pieces, to be changed apart; those that are settled are there once for both."""
+        out = Pieces()
+        data, begins, changed = self._state
+        out._state = (data, begins, dict(changed))
+        out._shared = self._shared = True
+        return out
 
     def __len__(self) -> int:
         return len(self._state[1]) - 1
@@ -42,13 +51,18 @@ class Pieces:
 
     def append(self, piece: bytes) -> None:
         """Add a piece; its number is how many there were."""
-        data, begins, _ = self._state
+        data, begins, changed = self._state
+        if self._shared:
+            data, begins = data[:], begins[:]
+            self._state, self._shared = (data, begins, changed), False
         data += piece
         begins.append(len(data))
 
     def settle(self) -> None:
         """Have all take as little memory as they can; done by itself where many have changed."""
         data, begins = bytearray(), array("Q", [0])
+        if self._shared and not self._state[2]:
+            return
         if self._state[2]:
             for piece in self:
                 data += piece
@@ -57,6 +71,7 @@ class Pieces:
             data, begins, _ = self._state
         # Copies, which have no room to grow.
         self._state = data[:], array("I" if len(data) <= 0xFFFFFFFF else "Q", begins), {}
+        self._shared = False
 
 
 class FoldedPieces:

@@ -40,7 +40,7 @@ async def test_c7_08_a_note_that_shrinks_leaves_no_pieces_and_the_statistics_fol
         built = corpus(fresh)
         assert after.units.count == built.units.count
         assert after.units.lengths.sum() == built.units.lengths.sum()
-        assert after.blurred_total == built.blurred_total
+        assert after.blurred.total == built.blurred.total
         assert await reme.index.verify() == ()
         await fresh.close()
 

@@ -70,7 +70,7 @@ def told(corpus: Corpus) -> dict[str, object]:
     state |= {name: corpus.stretches.column(name).tolist() for name in ("file", "place", "size", "length", "shortest")}
     state |= {name: getattr(corpus, name) for name in ("revision", "renames", "speakers", "speaking", "places")}
     state |= {name: sorted(getattr(corpus, name)) for name in ("telling", "faulty")}
-    state["arrays"] = [corpus.slot_at.tolist(), corpus.blurred_lengths.tolist(), corpus.blurred_total]
+    state["arrays"] = [corpus.slot_at.tolist(), corpus.blurred_lengths.tolist(), corpus.blurred.total]
     state["files"] = [
         (entry.path, entry.id, entry.start, entry.slots.tolist(), entry.label_slot, entry.voices, entry.sections)
         for entry in corpus.files.values()

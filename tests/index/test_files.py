@@ -182,6 +182,7 @@ def test_what_was_met_stays_met_whatever_is_put_meanwhile(first, steps):
             plain.append(entry.path)
         assert [path for path in PATHS if path in marked] == [path for path in PATHS if path in plain]
         assert len(marked) == len(plain)
+        assert list(marked.missing(files)) == [path for path in files if path not in plain]
 
 
 def test_files_that_stay_as_they_are_are_met_in_a_byte_each():

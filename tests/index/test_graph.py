@@ -11,6 +11,8 @@ from agentscope_reme.index.graph import Edge, LinkGraph
 from agentscope_reme.index.link_records import packed_links
 from agentscope_reme.models import FileLink
 from agentscope_reme.vault.link_target import LinkRule
+from agentscope_reme.vault.numbered_paths import NumberedPaths
+from agentscope_reme.vault.pieces import Pieces
 from agentscope_reme.vault.wikilink import parse_links
 
 PATHS = ["a.md", "b.md", "x/a.md", "x/Note.md", "张三.md", "pic.png"]
@@ -177,7 +179,8 @@ def compare_with_a_new_graph(
     anew, at_once = LinkGraph(rule), LinkGraph(rule)
     for path in sorted(files, reverse=True):
         anew.set_file(path, *files[path])
-    at_once.add_files((path, packed_links(links), names, 7) for path, (links, names) in files.items())
+    linked = Pieces(packed_links(links) for links, _ in files.values())
+    at_once.fill(NumberedPaths(files), linked, (names for _, names in files.values()))
     compare(changed, anew, files)
     compare(at_once, anew, files)
 

@@ -15,7 +15,7 @@ changes = st.lists(
     st.one_of(
         st.tuples(st.just("append"), st.just(0), st.binary(max_size=12)),
         st.tuples(st.just("set"), st.integers(0, 40), st.binary(max_size=12)),
-        st.tuples(st.just("settle"), st.just(0), st.just(b"")),
+        st.tuples(st.sampled_from(["settle", "copy"]), st.just(0), st.just(b"")),
     ),
     max_size=60,
 )
@@ -26,6 +26,7 @@ changes = st.lists(
 def test_every_piece_is_what_it_was_last_set_to(kind, first, changes, few):
     with patch.object(module, "_FEW", few):
         pieces, plain = kind(first), list(first)
+        left: list[tuple[Pieces, list[bytes]]] = []
         for what, number, piece in changes:
             if what == "append":
                 pieces.append(piece)
@@ -34,8 +35,12 @@ def test_every_piece_is_what_it_was_last_set_to(kind, first, changes, few):
                 pieces[number] = plain[number] = piece
             elif what == "settle":
                 pieces.settle()
+            elif what == "copy" and kind is Pieces:  # what was copied stays as it was
+                left.append((pieces, list(plain)))
+                pieces = pieces.copy()
             assert list(pieces) == plain
             assert len(pieces) == len(plain)
+        assert [list(before) for before, _ in left] == [was for _, was in left]
         assert list(kind(pieces)) == plain
 
 
@@ -76,3 +81,14 @@ def taken(pieces):
     data, begins, changed = pieces._state
     assert changed == {}
     return sys.getsizeof(data) + sys.getsizeof(begins)
+
+
+def test_a_copy_shares_what_is_settled_until_one_of_both_grows():
+    pieces = Pieces([b"one", b"two"])
+    copy = pieces.copy()
+    copy[0] = b"changed"
+    assert copy._state[0] is pieces._state[0]
+    assert (list(copy), list(pieces)) == ([b"changed", b"two"], [b"one", b"two"])
+    pieces.append(b"three")
+    copy.append(b"four")
+    assert (list(copy), list(pieces)) == ([b"changed", b"two", b"four"], [b"one", b"two", b"three"])
