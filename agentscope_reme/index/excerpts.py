@@ -1,7 +1,7 @@
 """The text of units, read from the files when it is shown and checked against what was indexed."""
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from .chunker import Unit
 
 SMALL_FILE = 262_144  # bytes; a larger one is read in pieces
-
+# Chunks' worth of bytes that may stand between two passages of a hit and are shown with them: headings, blank lines,
+# rules. A thousand blank lines are left out.
+MOST_BETWEEN = 2
 
 _ROW = ("file", "number", "first", "last", "begin", "stop", "check", "speaker", "day")
 
@@ -127,11 +129,21 @@ class ExcerptReader:
         if plain and not file.is_journal:
             first, last = file.entry.slot_of(parts[0].number), file.entry.slot_of(parts[-1].number)
             begin, stop = self._corpus.column("begin").item(first), self._corpus.column("stop").item(last)
-            data = self._bytes(file, begin, stop) if 0 <= begin < stop else None
+            near = 0 <= begin < stop and self._near(file.entry, parts, stop - begin)
+            data = self._bytes(file, begin, stop) if near else None
             if data is not None:
                 return _shown(data).strip("\n")
         apart = "\n" if stated or all(part.speaker for part in parts) else "\n\n"
         return apart.join(part.text for part in parts)
+
+    def _near(self, entry: KnownFile, parts: Sequence[Excerpt], size: int) -> bool:
+        """Whether little stands between any two parts of a hit, which lie in ``size`` bytes of their file."""
+        most = MOST_BETWEEN * max(self._chunk_chars, 400)
+        if size <= most:
+            return True
+        slots = [entry.slot_of(part.number) for part in parts]
+        begins, stops = (self._corpus.column(name)[slots].tolist() for name in ("begin", "stop"))
+        return all(below - above <= most for above, below in zip(stops, begins[1:], strict=False))
 
     def unit_text(self, entry: KnownFile, slot: int) -> str | None:
         """The text of a unit as it was indexed; None when its file has changed since."""

@@ -282,6 +282,7 @@ class _Spans:
         self._lines: list[int] | None = None
         self._byte_lines: list[int] | None = None
         self._at = (0, 0)  # a character and the byte it begins at
+        self._behind = 0  # where the unit before ends
 
     def of_text(self, unit: "Unit") -> tuple[int, int, int]:
         """Bytes of a unit whose text stands in the file as it is; (-1, -1, 0) otherwise."""
@@ -296,13 +297,13 @@ class _Spans:
         end_row = unit.end_line - self._first + 1
         end = self._lines[end_row] if end_row < len(self._lines) else len(self._text)
         # The pieces of one long line follow each other: look behind the one before first.
-        found = self._text.find(unit.text, max(begin, self._at[0]), end)
+        found = self._text.find(unit.text, max(begin, self._behind), end)
         if found < 0:
             found = self._text.find(unit.text, begin, end)
         if found < 0:
             return -1, -1, 0
-        start = self._bytes(found)
-        stop = self._bytes(found + len(unit.text))
+        self._behind = found + len(unit.text)
+        start, stop = self._bytes(found), self._bytes(self._behind)
         return start + self._base, stop + self._base, zlib.crc32(self._data[start:stop])
 
     def of_lines(self, unit: "Unit") -> tuple[int, int, int]:

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from agentscope_reme.index.packing import count_tokens
+
 
 @pytest.fixture
 def files_read(open_index, monkeypatch):
@@ -39,3 +41,33 @@ async def test_a_file_that_changed_unseen_is_read_again_and_shown_as_it_is(put, 
     index, _ = await files_read()
     put("digest/a.md", "The zebra grazes at dusk.\n")
     assert [hit.text for hit in (await index.search("zebra grazes")).hits] == ["The zebra grazes at dusk."]
+
+
+@pytest.mark.parametrize(
+    ("begin", "piece", "end"),
+    [
+        ("start ", "lorem ipsum dolor ", "walrus"), ("", "Same sentence again. ", "The last one has a walrus."),
+        ("", "同样的一句话。", "最后是 walrus。"), ("```js\n", "var a=function(b){return};", "walrus()\n```"),
+        ("| a |\n|---|\n| ", "same words here ", "walrus |"), ("![](data:image/png;base64,", "iVBORw0KGg", ") walrus"),
+    ],
+)  # fmt: skip
+async def test_a_long_line_that_repeats_itself_is_shown_where_it_answers(put, open_index, begin, piece, end):
+    put("a.md", begin + piece * 2_000 + end + "\n")
+    for limit in (1, 2, 5):
+        hits = (await open_index().search("walrus", limit=limit)).hits
+        assert "walrus" in hits[0].text
+        assert sum(count_tokens(hit.text) for hit in hits) <= limit * 300 + 10
+
+
+@pytest.mark.parametrize("gap", ["\n" * 50_000, "---\n\n" * 3_000, (" " * 5_000 + "\n") * 10, "# \n\n" * 3_000])
+async def test_what_says_nothing_between_two_passages_does_not_fill_the_result(put, open_index, gap):
+    put("a.md", f"# Day\n\nThe zebra eats at dawn.\n\n{gap}\n\nThe zebra sleeps at noon.\n")
+    hits = (await open_index().search("zebra", limit=2)).hits
+    assert "eats at dawn" in (text := "\n".join(hit.text for hit in hits))
+    assert "sleeps at noon" in text
+    assert count_tokens(text) <= 2 * 300
+
+
+async def test_headings_between_passages_are_shown(put, open_index):
+    put("a.md", "\n".join(f"## Day {number}\n\nThe zebra eats grass {number}.\n" for number in range(5)))
+    assert "## Day 3" in (await open_index().search("zebra grass", limit=1)).hits[0].text
