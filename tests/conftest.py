@@ -1,9 +1,13 @@
 """Every test runs without the user's state, without keys and without the network."""
 
+import compileall
+import errno
+import gc
 import ipaddress
 import os
 import socket
-from collections.abc import Iterator
+import stat
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +35,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if PROFILE != "short" and getattr(getattr(item, "function", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Processes that tests start find the package's bytecode, as installers leave it, also where Python writes none."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(Path(__file__).resolve().parent.parent / "agentscope_reme", quiet=2)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Modules and tests stay until the end: garbage is not looked for among them, neither now nor by any test."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -61,10 +83,26 @@ def _no_network() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_the_disk() -> Iterator[None]:
+    """A sync in this process is only looked at, not waited for: what a crash leaves, ``crash/`` finds out by itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", _looked_at)
+        yield
+
+
 @pytest.fixture
 def vault_dir(tmp_path: Path) -> Path:
     """A place for a vault; nothing is there yet."""
     return tmp_path / ".reme"
+
+
+def _looked_at(file: int | Any) -> None:
+    """Raise OSError for what cannot be synced, as the system does."""
+    descriptor = file if isinstance(file, int) else file.fileno()
+    mode = os.fstat(descriptor).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
 
 
 def _ours(name: str) -> bool:

@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -112,9 +113,15 @@ def imports_of(source: str, package: str) -> Iterator[Import]:
                 function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
                 yield from visit(child, typing_only, in_function or function)
 
-    yield from visit(ast.parse(source), False, False)
+    yield from visit(parsed(source), False, False)
 
 
+@cache
+def parsed(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+@cache
 def imports(path: Path) -> list[Import]:
     package = ".".join([NAME, *path.relative_to(PACKAGE).parts[:-1]])
     return list(imports_of(path.read_text(encoding="utf-8"), package))
@@ -221,7 +228,7 @@ def test_every_package_says_what_lives_there():
         relative(path)
         for path in modules()
         if path.name == "__init__.py"
-        and not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        and not ast.get_docstring(parsed(path.read_text(encoding="utf-8")))
         and "prompts" not in path.parts
     ]
     assert not silent
@@ -243,7 +250,7 @@ def test_nothing_defines_a_length_that_would_make_an_empty_memory_false():
     for path in modules():
         if layer(path) not in ("memory", "toolkit", "adapters"):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name in ("__len__", "__bool__"):
                 faults.append(f"{relative(path)}:{node.lineno} {node.name}")
     assert not faults, "\n".join(faults)
@@ -251,7 +258,7 @@ def test_nothing_defines_a_length_that_would_make_an_empty_memory_false():
 
 def writes_of(source: str) -> Iterator[int]:
     """Yield the lines on which ``source`` opens a file for writing, renames or replaces one."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Attribute) and node.attr in ("O_WRONLY", "O_RDWR", "O_APPEND", "O_CREAT", "O_TRUNC"):
             yield node.lineno
         if not isinstance(node, ast.Call):

@@ -14,7 +14,8 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 def dies_at(step: int, action: Callable[[], Any], *, power: bool = False) -> bool:
     """Run ``action`` in a child that stops before its ``step``-th changing call (from 0); whether it did stop.
 
-    The call it stops at is made half when it is a write. With ``power``, what was written and not synced is lost too.
+    The call it stops at is made half when it is a write. With ``power``, what was written and not synced is lost too,
+    and only then a sync is a step: otherwise whoever stops before it leaves what whoever stops before the next leaves.
     A child that fails in another way fails the test.
     """
     sys.stdout.flush()
@@ -61,7 +62,7 @@ def _arm(step: int, power: bool) -> None:
         def call(*args: Any, **kwargs: Any) -> Any:
             if name == "write":
                 synced.setdefault(args[0], real_fstat(args[0]).st_size)
-            if tick():
+            if (power or name != "fsync") and tick():
                 if name == "write":
                     data = bytes(args[1])
                     real(args[0], data[: len(data) // 2])

@@ -14,11 +14,16 @@ from agentscope_reme.models import CompactionEvent
 from tests.hooks.agents import agent_of, checkpoint, reme_over, response, user
 from tests.support.answers import Cut, call
 from tests.support.loopback import Loopback, Refusal
-from tests.support.providers import PROVIDERS, Provider
+from tests.support.providers import PROVIDERS, Provider, look_through_sdks_once
 
 WINDOW = 3_000
 every_provider = pytest.mark.parametrize("provider", PROVIDERS, ids=str)
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _sdks() -> None:
+    look_through_sdks_once()
 
 
 @pytest.fixture(autouse=True)

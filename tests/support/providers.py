@@ -1,7 +1,9 @@
 """The real AgentScope model classes, each with the stub of its provider and its formatters."""
 
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -28,9 +30,13 @@ class Provider:
     chat_formatter: str
     multi_agent_formatter: str
 
+    @property
+    def is_installed(self) -> bool:
+        return find_spec(self.sdk.split(".")[0]) is not None and find_spec(self.sdk) is not None
+
     def model(self, stub: Any, stream: bool) -> Any:
         """The AgentScope model that speaks to a running stub. Skips the test where the SDK is not installed."""
-        if find_spec(self.sdk.split(".")[0]) is None or find_spec(self.sdk) is None:
+        if not self.is_installed:
             pytest.skip(f"the SDK of {self.name} ({self.sdk}) is not installed")
         return self.make(stub, stream)
 
@@ -76,3 +82,12 @@ PROVIDERS = [
     Provider("gemini", "google.genai", GeminiStub, _gemini, "GeminiChatFormatter", "GeminiMultiAgentFormatter"),
     Provider("ollama", "ollama", OllamaStub, _ollama, "OllamaChatFormatter", "OllamaMultiAgentFormatter"),
 ]
+
+
+def look_through_sdks_once() -> None:
+    """Import the SDKs that are installed, and have no later ``gc.collect()`` look at what they are made of."""
+    for provider in PROVIDERS:
+        if provider.is_installed:
+            import_module(provider.sdk)
+    gc.collect()
+    gc.freeze()

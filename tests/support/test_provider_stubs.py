@@ -15,10 +15,15 @@ from .provider_rules import (
     ollama_faults,
     responses_faults,
 )
-from .providers import PROVIDERS, Provider
+from .providers import PROVIDERS, Provider, look_through_sdks_once
 
 _SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}}
 TOOL = {"type": "function", "function": {"name": "look", "description": "Look.", "parameters": _SCHEMA}}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _sdks() -> None:
+    look_through_sdks_once()
 
 
 @pytest.fixture(autouse=True)

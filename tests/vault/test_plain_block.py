@@ -28,7 +28,7 @@ rows = st.one_of(
 )
 
 
-@settings(max_examples=1500)
+@settings(max_examples=12 * settings.default.max_examples)
 @given(st.lists(rows, max_size=6), st.sampled_from(["\n", "\n", "\r\n"]), st.booleans())
 @example(["tags:", "- a", "tags:", "- b"], "\n", True)
 @example(["tags:", "  - a", "- b"], "\n", True)
