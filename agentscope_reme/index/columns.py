@@ -1,6 +1,6 @@
 """Named columns that grow together."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,15 @@ def roomy(values: NDArray[Any], least: int, most: int, kinds: tuple[Any, ...] = 
     """The column, in more bytes where numbers from ``least`` to ``most`` need them that are to be written to it."""
     lowest, highest = _BOUNDS[values.dtype]
     return values if lowest <= least and most <= highest else values.astype(_kind_for(least, most, kinds))
+
+
+def make_room(columns: dict[str, NDArray[Any]], more: Mapping[str, NDArray[Any]], names: Sequence[str]) -> None:
+    """Have the columns with some names hold the numbers that are to be written to them, of which all have as many."""
+    values = np.array([more[name] for name in names])  # looked at together: each look takes longer than the numbers
+    for name, least, most in zip(
+        names, values.min(1, initial=0).tolist(), values.max(1, initial=0).tolist(), strict=True
+    ):
+        columns[name] = roomy(columns[name], least, most)
 
 
 def _kind_for(least: int, most: int, kinds: tuple[Any, ...]) -> Any:

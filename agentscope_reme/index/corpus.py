@@ -15,7 +15,7 @@ from .anchors import Anchors
 from .batch import Batch, collect
 from .blurred import BlurredLengths
 from .bundle import PLAIN
-from .columns import fitted, grown, roomy
+from .columns import fitted, grown, make_room
 from .entries import REACH, SMALL_FIELDS, UNIT_FIELDS, FileEntry, UnitEntry, blur
 from .files import Files, FilesById, KnownFile
 from .filtered import Filtered
@@ -114,9 +114,7 @@ class Corpus:
         self.anchors.add([entry.path for entry in entries], batch.links, batch.targets, batch.anchors)
         added = self.units.add_numbered(batch.terms)
         ends = counts.cumsum()
-        numbers = np.arange(len(added))
-        if len(entries) > 1:
-            numbers -= (ends - counts).repeat(counts)
+        numbers = np.arange(len(added)) - (ends - counts).repeat(counts)
         fields = {name: batch.columns[name] for name in (*PLAIN, "section", "speaker")} | {"number": numbers}
         if batch.speakers:
             fields["speaker"] = np.array([*map(self.speaker_id, batch.speakers), -1])[batch.columns["speaker"]]
@@ -130,17 +128,13 @@ class Corpus:
             entry.label_slot = labels.start + number
             entry.slots, entry.start = slots[end - count : end], begin
             entry.voices = frozenset(table["speaker"][end - count : end].tolist()) - {-1} if batch.speakers else _MUTE
-            if entry.voices:
-                self.speaking.update(entry.voices)
+            self.speaking.update(entry.voices)
             self.files.put(entry)
         self._place(table, slots, begins.repeat(counts) + numbers, counts)
 
     def _add_rows(self, slots: range, fields: dict[str, Ints]) -> dict[str, Ints]:
         """Set fields of new units; returns the rows of these, to set the others."""
-        small = np.array([fields[name] for name in SMALL_FIELDS])
-        ends = zip(SMALL_FIELDS, small.min(1, initial=0).tolist(), small.max(1, initial=0).tolist(), strict=True)
-        for name, least, most in ends:
-            self._table[name] = roomy(self._table[name], least, most)
+        make_room(self._table, fields, SMALL_FIELDS)
         for name, column in self._table.items():
             self._table[name] = grown(column, slots.stop)
         rows = {name: column[slots.start : slots.stop] for name, column in self._table.items()}

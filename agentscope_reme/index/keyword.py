@@ -20,17 +20,17 @@ from .keyword_columns import (
     empty_columns,
     idf_array,
     join_columns,
-    looked_for,
     renumbered,
     without_unused,
 )
 from .numbered import Numbered, numbered
 from .postings import Postings
-from .runs import Recent, Runs, sort_in
+from .recent import Found, Recent
+from .runs import Runs
 from .vocabulary import Vocabulary
 
-# Recent texts are looked up term by term in Python objects; beyond this many tokens a merge is cheaper.
-MERGE_TOKENS = 60_000
+# Recent texts are looked up in a few runs beside the base; a merge, which reads all of it, is for this many tokens.
+MERGE_TOKENS = 200_000
 BULK_TOKENS = 8_000_000
 RUN_TOKENS = 300_000  # so many are sorted by terms together
 # Of texts that were just added, so few occurrences are looked through for so few terms: to sort them in takes longer.
@@ -76,9 +76,7 @@ class KeywordIndex:
         self._terms = Vocabulary()
         self._runs = Runs()  # of recent texts
         self._ids = array("i")  # of the recent texts after those, all occurrences in order
-        self._folded = 0  # how many of these texts stand in _recent
-        self._folded_ids = 0
-        self._recent: Recent = {}
+        self._recent = Recent()  # these by term
         self._lengths = np.zeros(64, np.uint16)
         self._longest = 0  # no text was longer
         self._alive = np.zeros(64, bool)
@@ -169,7 +167,7 @@ class KeywordIndex:
         begins = base.ends.some(settled)
         sizes = base.ends.some(settled + 1) - begins
         at = np.arange(sizes.sum()) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
-        recent = [self._recent_postings(number) for number in numbers.tolist() if number in self._recent]
+        recent = [self._recent_postings(number) for number in self._recent.known(numbers).tolist()]
         slots, tf = base.entries.picked(at)
         slots = np.concatenate([slots, *(found[0] for found in recent if found)])
         tf = np.concatenate([tf, *(found[1] for found in recent if found)])
@@ -305,8 +303,7 @@ class KeywordIndex:
 
     def _forget_ids(self) -> None:
         self._ids = array("i")
-        self._recent = {}
-        self._folded = self._folded_ids = 0
+        self._recent = Recent(self._runs.end)
 
     def names(self) -> list[str]:
         """Every term that a text has or, until the next merge, had, in the order of the columns."""
@@ -346,7 +343,7 @@ class KeywordIndex:
         index._lengths[:slots] = arrays[".lengths"]
         index._alive[:slots] = True
         index.slots = index.count = index._base_slots = slots
-        index._runs = Runs(slots)
+        index._runs, index._recent = Runs(slots), Recent(slots)
         index.total = int(index.lengths.sum())
         index._longest = int(index.lengths.max(initial=0))
         index._use_base(base)
@@ -361,37 +358,21 @@ class KeywordIndex:
 
     def _settle(self, asked: int | None = None) -> None:
         """Make the recent texts findable by term: by a look at all that was added last, where few terms are asked."""
-        first = self._runs.end + self._folded
-        if first == self.slots and not self._runs.texts:
+        if self._runs.end + self._recent.texts == self.slots and not self._runs.texts:
             return
-        if self._runs.texts or len(self._ids) - self._folded_ids > FOLD_TOKENS:
+        unsorted = len(self._ids) - self._recent.tokens
+        if self._runs.texts or unsorted > FOLD_TOKENS:
             self._start_from(Postings.of(self._with_recent()))
-            return
-        if asked is not None and asked <= MOST_ASKED and len(self._ids) - self._folded_ids <= LOOK_TOKENS:
-            return
-        sort_in(self._recent, self._ids[self._folded_ids :], self._lengths[first : self.slots], first)
-        self._folded, self._folded_ids = self.slots - self._runs.end, len(self._ids)
+        elif asked is None or asked > MOST_ASKED or unsorted > LOOK_TOKENS:
+            self._recent.sort(*self._unsorted()[:2])
 
     def _recent_postings(self, term: int | None) -> tuple[Ints, Ints] | None:
-        columns = self._recent_columns(term)
-        return None if columns is None else columns[:2]
+        found = self._recent_columns(term)
+        return None if found is None else found[:2]
 
-    def _recent_columns(self, term: int | None) -> tuple[Ints, Ints, Ints] | None:
+    def _recent_columns(self, term: int | None) -> Found | None:
         """Slots, frequencies and places of a term in the recent texts."""
-        column = self._recent.get(term)  # type: ignore[arg-type]
-        last = None
-        if term is not None and self._folded_ids < len(self._ids):
-            first = self._runs.end + self._folded
-            ids, lengths = np.frombuffer(self._ids, np.int32)[self._folded_ids :], self._lengths[first : self.slots]
-            last = looked_for(term, ids, lengths, first)
-        if column is None:
-            return last
-        # Copied: an array that numpy looks into cannot grow.
-        slots, tf, places = (
-            np.array(column[0], np.int32),
-            np.array(column[1], np.uint16),
-            np.array(column[2], np.uint16),
-        )
-        if last is None:
-            return slots, tf, places
-        return np.append(slots, last[0]), np.append(tf, last[1]), np.append(places, last[2])
+        if not self._ids:
+            return None
+        # For a moment: an array that numpy looks into cannot grow.
+        return self._recent.of(term, np.frombuffer(self._ids, np.int32), self._lengths[self._runs.end : self.slots])

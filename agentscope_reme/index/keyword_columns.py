@@ -283,19 +283,3 @@ def length_norm(lengths: Ints, total: int, count: int, k1: float, b: float) -> N
     """``k1 * ((1 - b) + b * length / average)``, with the float operations in bm25s's order."""
     average = np.float64(total) / count if total else np.float64(1.0)
     return k1 * ((1 - b) + b * lengths / average)
-
-
-def looked_for(term: int, ids: Ints, lengths: Ints, first: int) -> tuple[Ints, Ints, Ints] | None:
-    """Slots, frequencies and places of a term in texts that are not sorted by term; None where it is in none.
-
-    ``ids`` are all occurrences in order, ``lengths`` how many each text has, ``first`` is the slot of the first text.
-    """
-    at = (ids == term).nonzero()[0]
-    if not len(at):
-        return None
-    ends = lengths.cumsum(dtype=np.int64)
-    texts = ends.searchsorted(at, "right")
-    last = np.append(texts[1:] != texts[:-1], True).nonzero()[0]
-    times = np.diff(last, prepend=-1).astype(np.uint16)
-    places = at - ends[texts] + lengths[texts]
-    return (texts[last] + first).astype(np.int32), times, places.astype(np.uint16)
