@@ -7,6 +7,8 @@ from pathlib import PurePosixPath
 from typing import Any, Literal, NamedTuple
 
 from ..models import FileChunk, FileFrontMatter, FileLink
+from ..vault.frontmatter import parse
+from ..vault.wikilink import front_matter_links, parse_links
 from .journal_turns import is_journal, is_message, read_turns
 from .markdown_passages import read_note
 from .note_fields import aliases_of, date_of, description_of, path_date, tags_of, title_of
@@ -81,9 +83,6 @@ def read_document(
 
 
 def _read_markdown(path: str, text: str, chunk_chars: int, embed_toc: bool, with_chunks: bool) -> Document:
-    from ..vault.frontmatter import parse
-    from ..vault.wikilink import front_matter_links, parse_links
-
     parsed = parse(text)
     front = parsed.front
     offset = len(text) - len(parsed.body)
@@ -103,7 +102,7 @@ def _read_markdown(path: str, text: str, chunk_chars: int, embed_toc: bool, with
         title=title,
         date=date_of(path, front),
         description=description_of(front),
-        tags=tags_of(front, [text[p.start : p.stop] for p in passages]),
+        tags=tags_of(front, [text[p.start : p.stop] for p in passages] if "#" in text else []),
         aliases=aliases_of(front),
         headings=tuple(note.headings),
         front_matter=front,

@@ -9,7 +9,17 @@ from typing import Literal
 from ..expression import expression
 from .relative_dates import find_relative
 from .simplified import simplified
-from .time_words import MONTH_NAMES, SMALL_NUMBER, chinese_number, lower_case, may_name_month, month_number
+from .time_words import (
+    ANYTHING,
+    MONTH_NAMES,
+    SIGNS,
+    SMALL_NUMBER,
+    WORDS,
+    chinese_number,
+    lower_case,
+    may_name_month,
+    month_number,
+)
 from .time_words import has_time_words as has_time_words
 
 Grain = Literal["day", "week", "month", "year", "range"]
@@ -113,16 +123,18 @@ def month_span(year: int, month: int) -> tuple[date, date]:
     return date(year, month, 1), following - timedelta(days=1)
 
 
-def find_dates(text: str, today: date | None = None) -> tuple[DateMention, ...]:
+def find_dates(text: str, today: date | None = None, may_hold: int = ANYTHING) -> tuple[DateMention, ...]:
     """Dates in ``text``, in order, not overlapping; days that do not exist are not dates.
 
     Relative ones ("yesterday", "上周三", "3 weeks ago") are found only when ``today`` is given. A bare year counts.
-    Two days joined by "to" or "到" are one mention of grain ``range``.
+    Two days joined by "to" or "到" are one mention of grain ``range``. ``may_hold`` other than ``ANYTHING`` says
+    that the text is normalised, and what may be in it (:meth:`~.survey.Survey.holds`), relative dates aside.
     """
     candidates: list[tuple[int, int, DateMention]] = []
-    text = simplified(text)
+    if may_hold == ANYTHING:
+        text = simplified(text)
     ascii_only = text.isascii()
-    sign = (_ASCII_DIGIT if ascii_only else _DIGIT_OR_CHINESE_DATE).search(text)
+    sign = (_ASCII_DIGIT if ascii_only else _DIGIT_OR_CHINESE_DATE).search(text) if may_hold & SIGNS else None
     if sign is not None and (might := _MIGHT_BE_NUMERIC.search(text, sign.start())) is not None:
         begin = max(0, might.start() - _LONGEST_BEFORE_SIGN)
         for match in _NUMERIC.finditer(text, begin):
@@ -131,7 +143,7 @@ def find_dates(text: str, today: date | None = None) -> tuple[DateMention, ...]:
         for match in _YEAR.finditer(text, begin):
             if (mention := _mention(match.start(), match.end(), int(match.group()), None, None)) is not None:
                 candidates.append((mention.begin, 3, mention))
-    lower = lower_case(text)
+    lower = lower_case(text) if may_hold & WORDS else ""
     if (not ascii_only or may_name_month(lower)) and _MONTH.search(lower):
         for match in _NAMED.finditer(text):
             if (mention := _read_named(match, text)) is not None:

@@ -25,8 +25,6 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 # Written in capitals these are names and not the function words they look like.
 CAPITAL_NAMES = frozenset({"US", "IT", "WHO"})
 
-# Stems that are remembered; a vault's everyday words are fewer.
-_MOST_KNOWN = 20_000
 _VOWEL = re.compile("[aeiouy]")
 # Forms that are everyday words of their own ("a bit", "rose", "leaves") are left out.
 _IRREGULAR = """
@@ -157,7 +155,7 @@ class Stemmer:
         self._snowball: Any = None
         # A Snowball stemmer works in a buffer of its own and is not safe to share without a lock.
         self._lock = threading.Lock()
-        self._known: dict[str, str] = {}
+        self._irregular = irregular_forms()
 
     @staticmethod
     def version() -> str:
@@ -168,20 +166,12 @@ class Stemmer:
 
     def stem(self, word: str) -> str:
         """Stem of a case-folded word; words with digits or letters beyond ASCII stay as they are."""
-        if not (word.isascii() and word.isalpha()):
+        # Porter2 leaves words of two letters alone.
+        if len(word) < 3 or not (word.isascii() and word.isalpha()):
             return word
-        known = self._known.get(word)
-        if known is None:
-            known = self._stem(word)
-            if len(self._known) >= _MOST_KNOWN:
-                self._known = {}
-            self._known[word] = known
-        return known
-
-    def _stem(self, word: str) -> str:
         word = one_spelling(word)
-        base = irregular_forms().get(word, word)
-        if len(base) > 3 and base.endswith("s") and not base.endswith("ss") and not _VOWEL.search(base):
+        base = self._irregular.get(word, word)
+        if base[-1] == "s" and len(base) > 3 and base[-2] != "s" and not _VOWEL.search(base):
             # Porter2 keeps the plural of a word without vowels: llms, pdfs.
             return base[:-1]
         with self._lock:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
+from ..expression import expression
 from .english import CAPITAL_NAMES
 
 # Longer ones are data (base64, hashes of media), not names somebody asks for.
@@ -13,7 +14,12 @@ _MOST_PARTS = 24
 _MOST_NUMBERS = 6
 
 _SEPARATORS = ("/\\:@", "-_&", ".", "'")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z][A-Z])(?=[A-Z][a-z]{2})")
+_CAMEL = expression(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z][A-Z])(?=[A-Z][a-z]{2})")
+# Whether there is such a place, found faster.
+_HAS_CAMEL = expression(r"[a-z0-9][A-Z]|[A-Z]{3}[a-z]{2}")
+# The parts of a word of ASCII letters and digits, told apart by the same, and of one in lower case.
+_CAMEL_PARTS = expression(r"[A-Z]{2,}(?=[A-Z][a-z]{2})|[A-Z]*[a-z0-9]+|[A-Z]+")
+_LOWER_PARTS = expression(r"[0-9]+|[a-z]+")
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+", re.IGNORECASE)
 _DIGIT_BORDER = re.compile(r"(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)")
 _ACRONYM = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
@@ -46,7 +52,7 @@ def split_compound(word: str) -> Compound | None:
     if word.endswith(("++", "#")):
         bare = word.rstrip("+#")
         return Compound(word.casefold(), pieces=(bare.casefold(),))
-    if word.isalpha() and (word.islower() or word.isupper() or not _CAMEL.search(word)):
+    if word.isalpha() and (word.islower() or word.isupper() or not _HAS_CAMEL.search(word)):
         return None
     dotted = "." in word
     if dotted and _ACRONYM.fullmatch(word):
@@ -60,7 +66,7 @@ def split_compound(word: str) -> Compound | None:
     if not pieces and list(parts) in ([], [whole]):
         return None
     parts.pop(whole, None)
-    camel = whole != word and _CAMEL.search(word) is not None
+    camel = whole != word and _HAS_CAMEL.search(word) is not None
     prose = (not camel and bool(_PROSE.fullmatch(word))) or (dotted and bool(_SENTENCE_JOINT.fullmatch(word)))
     exact = word if camel and len(word) <= _LONGEST_WHOLE else ""
     return Compound(
@@ -74,16 +80,15 @@ def split_compound(word: str) -> Compound | None:
 
 def compound_terms(compound: Compound, plain: Callable[[str], str]) -> list[str]:
     """Index terms: the whole word, its pieces and its parts; ``plain`` gives a plain word's term or ""."""
+    whole, exact, pieces, parts, _ = compound
     out = []
-    if compound.whole:
-        out.append(plain_or_same(compound.whole, plain))
-    if compound.exact:
-        out.append(compound.exact)
-    for piece in compound.pieces:
+    if whole:
+        out.append(plain_or_same(whole, plain))
+    if exact:
+        out.append(exact)
+    for piece in pieces:
         out.append((plain(piece) or piece) if piece.isalpha() else piece)
-    for part in compound.parts:
-        if term := plain(part) if not part.isdigit() else part:
-            out.append(term)
+    out += filter(None, map(plain, parts))
     return out
 
 
@@ -126,15 +131,23 @@ def _collect(word: str, level: int, pieces: dict[str, None], parts: dict[str, No
         level += 1
     lower = word.casefold()
     # Only capitals tell parts apart.
-    camel = [segment for segment in _CAMEL.split(word) if segment] if lower != word else []
+    camel: list[str] = []
+    if lower != word:
+        simple = word.isascii() and word.isalnum()
+        camel = _CAMEL_PARTS.findall(word) if simple else [segment for segment in _CAMEL.split(word) if segment]
     if len(camel) > 1:
         pieces[lower] = None
         for segment in camel:
-            _collect_plain(segment.casefold(), parts)
+            if segment.isalpha():
+                parts[segment.casefold()] = None
+            else:
+                _collect_plain(segment.casefold(), parts)
         if len(camel) > 2:
             _join_neighbours(camel, pieces)
-        return
-    _collect_plain(lower, parts)
+    elif lower.isalpha():
+        parts[lower] = None
+    else:
+        _collect_plain(lower, parts)
 
 
 def _collect_between_dots(word: str, pieces: dict[str, None]) -> None:
@@ -172,17 +185,21 @@ def _collect_plain(word: str, parts: dict[str, None]) -> None:
     parts[word] = None
     if word.isalpha() or word.isdigit() or word.startswith("0x"):
         return
-    pieces = _DIGIT_BORDER.split(word)
+    pieces = _LOWER_PARTS.findall(word) if word.isascii() and word.isalnum() else _DIGIT_BORDER.split(word)
     if len(pieces) <= 4:
-        parts.update(dict.fromkeys(piece for piece in pieces if len(piece) > 1))
+        for piece in pieces:
+            if len(piece) > 1:
+                parts[piece] = None
 
 
 def _join_neighbours(segments: list[str], pieces: dict[str, None]) -> None:
     """``user``, ``name`` also as ``username``, ``138-0013-8000`` also without its hyphens: people write both ways."""
-    if all(segment.isdigit() for segment in segments):
-        if len(segments) > 2 and sum(map(len, segments)) <= 24:
-            pieces["".join(segments)] = None
+    whole = "".join(segments)
+    if whole.isdigit():
+        if len(segments) > 2 and len(whole) <= 24:
+            pieces[whole] = None
         return
     for left, right in pairwise(segments):
-        if len(left) + len(right) <= 24 and not (left.isdigit() and right.isdigit()):
-            pieces[(left + right).casefold()] = None
+        both = left + right
+        if len(both) <= 24 and not both.isdigit():
+            pieces[both.casefold()] = None

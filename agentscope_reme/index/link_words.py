@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ..models import FileLink
+    from .survey import Survey
     from .tokenizer import Tokenizer
 
 REACH = 120  # characters to each side
@@ -20,27 +21,31 @@ class Anchor(NamedTuple):
     terms: tuple[str, ...]
 
 
-def anchors_of(text: str, links: Sequence["FileLink"], tokenizer: "Tokenizer") -> list[Anchor]:
-    """The links of a file with the words around them; ``text`` is the whole file. Links in front matter have none."""
+def anchors_of(survey: "Survey", links: Sequence["FileLink"], tokenizer: "Tokenizer") -> list[Anchor]:
+    """The links of a file with the words around them; the survey is of the whole file.
+
+    Links in front matter have none.
+    """
     out: list[Anchor] = []
     if not links:
         return out
-    rows = text.split("\n")
-    starts = [0]
-    for row in rows:
-        starts.append(starts[-1] + len(row) + 1)
+    text, starts = survey.text, survey.rows
+    shown = survey.normal or text
     places: dict[int, list[re.Match[str]]] = {}
     for link in links[:MOST_LINKS]:
-        if not link.target_path or link.predicate or not 0 < link.line <= len(rows):
+        if not link.target_path or link.predicate or not 0 < link.line < len(starts):
             continue
-        at = starts[link.line - 1]
         if link.line not in places:
-            places[link.line] = list(_LINK.finditer(rows[link.line - 1]))
+            places[link.line] = list(_LINK.finditer(text, starts[link.line - 1], starts[link.line] - 1))
         for match in places[link.line]:
             if link.target_path in match.group():
-                begin, end = at + match.start(), at + match.end()
-                around = f"{text[max(0, begin - REACH) : begin]} {text[end : end + REACH]}"
-                terms = tokenizer.terms(_LINK.sub(_shown_words, around)) if around.strip() else []
+                first, last = match.span()
+                begin = max(0, first - REACH)
+                around = f"{shown[begin:first]} {shown[last : last + REACH]}"
+                terms: list[str] = []
+                if around.strip():
+                    may_hold = survey.holds(begin, first) | survey.holds(last, last + REACH)
+                    terms = tokenizer.terms(_LINK.sub(_shown_words, around) if "[[" in around else around, may_hold)
                 if terms:
                     out.append(Anchor(link.target_path, tuple(terms)))
                 places[link.line].remove(match)

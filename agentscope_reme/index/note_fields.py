@@ -1,7 +1,7 @@
 """What a file's name and front matter say about it: title, date, description, tags, aliases."""
 
 from datetime import date
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from ..expression import expression
@@ -15,12 +15,18 @@ _INLINE_TAG = expression(r"(?<![\w#/&\[(])#([^\W\d][\w/-]*)")
 _MOST_TAGS = 200
 
 
+@cache
+def _front_matter() -> Any:
+    """What reads front matter: an index that is opened and asked needs none of it."""
+    from ..vault import frontmatter
+
+    return frontmatter
+
+
 def title_of(path: str, front: FileFrontMatter, first_heading: str) -> str:
     """``title`` or ``name`` of the front matter, else the heading a note opens with, else the file's name."""
-    from ..vault.frontmatter import text_of
-
     for key in ("title", "name"):
-        if title := text_of(front.data.get(key)).strip():
+        if title := str(_front_matter().text_of(front.data.get(key))).strip():
             return title
     return first_heading or stem_of(path)
 
@@ -50,31 +56,33 @@ def path_date(path: str) -> str:
 
 def description_of(front: FileFrontMatter) -> str:
     """``description`` or ``summary`` of the front matter."""
-    from ..vault.frontmatter import text_of
-
-    return (text_of(front.data.get("description")) or text_of(front.data.get("summary"))).strip()
+    text_of = _front_matter().text_of
+    return str(text_of(front.data.get("description")) or text_of(front.data.get("summary"))).strip()
 
 
 def aliases_of(front: FileFrontMatter) -> tuple[str, ...]:
     """``aliases`` and ``alias`` of the front matter, a list or one text."""
-    from ..vault.frontmatter import text_list
-
-    return tuple(
-        dict.fromkeys(text for key in ("aliases", "alias") if key in front.data for text in text_list(front, key))
-    )
+    return tuple(_texts_of(front, ("aliases", "alias")))
 
 
 def tags_of(front: FileFrontMatter, prose: list[str]) -> tuple[str, ...]:
     """Tags of the front matter, then ``#tags`` in the text, without their ``#``."""
-    from ..vault.frontmatter import text_list
-
-    tags = dict.fromkeys(text for key in ("tags", "tag") if key in front.data for text in text_list(front, key))
+    tags = _texts_of(front, ("tags", "tag"))
     for text in prose:
         if "#" in text:
             tags.update(dict.fromkeys(match.group(1).rstrip("/-") for match in _INLINE_TAG.finditer(text)))
             if len(tags) > _MOST_TAGS:
                 break
     return tuple(tags)[:_MOST_TAGS]
+
+
+def _texts_of(front: FileFrontMatter, keys: tuple[str, ...]) -> dict[str, None]:
+    """The different texts under some keys, in order."""
+    texts: dict[str, None] = {}
+    for key in keys:
+        if key in front.data:
+            texts |= dict.fromkeys(_front_matter().text_list(front, key))
+    return texts
 
 
 def _front_date(front: FileFrontMatter, keys: tuple[str, ...]) -> str:

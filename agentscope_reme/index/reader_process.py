@@ -47,15 +47,13 @@ def serve() -> None:
 def _read(
     storage: "Storage", path: str, tokenizer: "Tokenizer", settings: dict[str, Any]
 ) -> tuple[Read, Identity] | None:
-    from ..vault.opening import read_all
     from .reading import MAX_FILE_BYTES, read_entries
 
     checked = time.time_ns()
     try:
-        with storage.opened(path) as (descriptor, status, real):
-            if real != path or status.st_size > MAX_FILE_BYTES:
-                return None
-            data = read_all(descriptor, status.st_size)
+        if (found := storage.read_unlinked(path, MAX_FILE_BYTES)) is None:
+            return None
+        data, status = found
         read = read_entries(path, data, tokenizer, **settings)
     except Exception:
         return None  # the process that asked meets the same, and says so

@@ -28,7 +28,8 @@ from .entries import (
 from .link_words import anchors_of
 from .recalled import copied_lines, is_copied, quotes_vault
 from .simplified import simplified
-from .time_words import holds_any, lower_case
+from .survey import Survey
+from .time_words import ANYTHING, SIGNS, WORDS, has_time_words, holds_any, lower_case
 
 if TYPE_CHECKING:
     from .chunker import Document, Unit
@@ -104,7 +105,7 @@ def read_entries(
 
     text, exact, encoding, fault = decode(data)
     document = read_document(path, text, chunk_chars=chunk_chars, embed_toc=embed_toc, with_chunks=False)
-    front = document.front_matter
+    front, survey = document.front_matter, Survey(text)
     entry = FileEntry(
         path=path,
         size=len(data),
@@ -124,14 +125,14 @@ def read_entries(
         lines=data.count(b"\n"),
         fault=fault or (f"front matter: {front.error}" if front.error else ""),
         labels=tuple(label_terms(document, tokenizer)),
-        anchors=tuple(anchors_of(text, document.links, tokenizer)),
+        anchors=tuple(anchors_of(survey, document.links, tokenizer)),
     )
-    units = unit_entries(document, data, text, exact, tokenizer, embed_toc=embed_toc)
+    units = unit_entries(document, data, survey, exact, tokenizer, embed_toc=embed_toc)
     if not units and encoding != "binary" and document.kind != "journal":
         # Nothing but front matter, or nothing at all: the file can still be found by its name and fields.
         last = min(entry.lines + (not text.endswith("\n")), 20)
         whole = Unit(1, last, "\n".join(text.split("\n")[:last]).strip())
-        units = unit_entries(replace(document, units=(whole,)), data, text, exact, tokenizer, embed_toc=embed_toc)
+        units = unit_entries(replace(document, units=(whole,)), data, survey, exact, tokenizer, embed_toc=embed_toc)
     return entry, units
 
 
@@ -143,13 +144,13 @@ def read_more(path: str, data: bytes, tokenizer: "Tokenizer", *, base: int, firs
     if encoding != "utf-8" or fault:
         return None
     document = read_document(path, text, first_line=first_line, with_chunks=False)
-    return unit_entries(document, data, text, exact, tokenizer, base=base, first_line=first_line)
+    return unit_entries(document, data, Survey(text), exact, tokenizer, base=base, first_line=first_line)
 
 
 def unit_entries(
     document: "Document",
     data: bytes,
-    text: str,
+    survey: Survey,
     exact: str,
     tokenizer: "Tokenizer",
     *,
@@ -158,12 +159,12 @@ def unit_entries(
     first_line: int = 1,
 ) -> list[UnitEntry]:
     """The units of a document; ``data`` (see :func:`decode`) is the file from byte ``base``, line ``first_line`` on."""
-    spans = _Spans(data, text, exact, base, first_line)
+    spans = _Spans(data, survey, exact, base, first_line)
     day = day_number(document.date)
     journal = document.kind == "journal"
     copied = frozenset[str]()
     if not journal:
-        copied = copied_lines(document.path, str(document.front_matter.data.get("generator") or ""), text)
+        copied = copied_lines(document.path, str(document.front_matter.data.get("generator") or ""), survey.text)
     heading_terms: dict[tuple[str, ...], tuple[str, ...]] = {}
     out = []
     for unit in document.units:
@@ -171,14 +172,19 @@ def unit_entries(
         if path not in heading_terms:
             found = dict.fromkeys(term for heading in path for term in tokenizer.terms(heading))
             heading_terms[path] = tuple(HEADING + term for term in found)
-        terms = tokenizer.terms(unit.text)
+        at = -1 if journal else spans.place_of(unit)
+        end = at + len(unit.text)
+        may_hold = survey.holds(at, end) if at >= 0 else ANYTHING
+        text = unit.text if may_hold == ANYTHING else survey.normal[at:end]
+        terms = tokenizer.terms(text, may_hold)
         if journal and unit.speaker:
             terms = tokenizer.terms(unit.speaker) + terms
         extra = heading_terms[path]
         if unit.context and (context := _PART_MARK.sub(" ", unit.context)).strip():
             extra += tuple(HEADING + term for term in dict.fromkeys(tokenizer.terms(context)))
-        begin, stop, check = spans.of_lines(unit) if journal else spans.of_text(unit)
-        flags = unit_flags(unit) | (turn_flags(unit.text) if journal else REPEATS * is_copied(unit.text, copied))
+        begin, stop, check = spans.of_lines(unit) if journal else spans.of_text(at, end)
+        flags = unit_flags(unit, text, may_hold)
+        flags |= turn_flags(unit.text) if journal else REPEATS * is_copied(unit.text, copied)
         out.append(
             UnitEntry(
                 terms=(*terms, *extra),
@@ -197,23 +203,27 @@ def unit_entries(
     return out
 
 
-def unit_flags(unit: "Unit") -> int:
-    """What is known of a unit's text before anyone asks."""
-    from .dates import has_time_words
-
-    flags = TIME_WORDS if has_time_words(unit.text) else 0
-    if _corrects(unit.text):
-        flags |= CORRECTS
+def unit_flags(unit: "Unit", text: str | None = None, may_hold: int = ANYTHING) -> int:
+    """What is known of a unit before anyone asks; ``text`` and ``may_hold`` are what a survey has of it, if any."""
+    flags, text = 0, unit.text if text is None else text
+    if may_hold:
+        flags = TIME_WORDS if has_time_words(text, may_hold) else 0
+        if _corrects(text, may_hold):
+            flags |= CORRECTS
     if unit.headings and unit.text.strip().strip("#=-\n ") == unit.headings[-1].strip():
         flags |= HEADING_ONLY
     return flags
 
 
-def _corrects(text: str) -> bool:
-    lower, ascii_only = lower_case(text), text.isascii()
-    if holds_any(lower, _CORRECTS_HINTS, _CORRECTS_HINT, ascii_only) and _CORRECTS.search(lower):
-        return True
-    return not ascii_only and _CORRECTS_CHINESE.search(simplified(text)) is not None
+def _corrects(text: str, may_hold: int) -> bool:
+    ascii_only = text.isascii()
+    if may_hold & WORDS:
+        lower = lower_case(text)
+        if holds_any(lower, _CORRECTS_HINTS, _CORRECTS_HINT, ascii_only) and _CORRECTS.search(lower):
+            return True
+    if ascii_only or not may_hold & SIGNS:
+        return False
+    return _CORRECTS_CHINESE.search(simplified(text) if may_hold == ANYTHING else text) is not None
 
 
 def turn_flags(text: str) -> int:
@@ -276,34 +286,35 @@ def _values(data: dict[str, Any]) -> Iterable[str]:
 class _Spans:
     """Where units lie in the bytes of a file."""
 
-    def __init__(self, data: bytes, text: str, exact: str, base: int, first_line: int) -> None:
-        self._data, self._text, self._exact, self._base, self._first = data, text, exact, base, first_line
+    def __init__(self, data: bytes, survey: Survey, exact: str, base: int, first_line: int) -> None:
+        self._data, self._survey, self._exact, self._base, self._first = data, survey, exact, base, first_line
         self._ascii = exact.isascii()
-        self._lines: list[int] | None = None
         self._byte_lines: list[int] | None = None
         self._at = (0, 0)  # a character and the byte it begins at
         self._behind = 0  # where the unit before ends
 
-    def of_text(self, unit: "Unit") -> tuple[int, int, int]:
-        """Bytes of a unit whose text stands in the file as it is; (-1, -1, 0) otherwise."""
+    def place_of(self, unit: "Unit") -> int:
+        """The character at which a unit begins whose text stands in the file as it is; -1 otherwise."""
         if not self._exact or not unit.text:
-            return -1, -1, 0
-        if self._lines is None:
-            self._lines = [0, *(match.end() for match in re.finditer("\n", self._text))]
+            return -1
+        rows, text = self._survey.rows, self._survey.text
         row = unit.start_line - self._first
-        if not 0 <= row < len(self._lines):
-            return -1, -1, 0
-        begin = self._lines[row]
-        end_row = unit.end_line - self._first + 1
-        end = self._lines[end_row] if end_row < len(self._lines) else len(self._text)
+        if not 0 <= row < len(rows) - 1:
+            return -1
+        end = rows[min(unit.end_line - self._first + 1, len(rows) - 1)]
         # The pieces of one long line follow each other: look behind the one before first.
-        found = self._text.find(unit.text, max(begin, self._behind), end)
+        found = text.find(unit.text, max(rows[row], self._behind), end)
         if found < 0:
-            found = self._text.find(unit.text, begin, end)
-        if found < 0:
+            found = text.find(unit.text, rows[row], end)
+        if found >= 0:
+            self._behind = found + len(unit.text)
+        return found
+
+    def of_text(self, begin: int, end: int) -> tuple[int, int, int]:
+        """Bytes of these characters; (-1, -1, 0) when ``begin`` is -1."""
+        if begin < 0:
             return -1, -1, 0
-        self._behind = found + len(unit.text)
-        start, stop = self._bytes(found), self._bytes(self._behind)
+        start, stop = self._bytes(begin), self._bytes(end)
         return start + self._base, stop + self._base, zlib.crc32(self._data[start:stop])
 
     def of_lines(self, unit: "Unit") -> tuple[int, int, int]:

@@ -71,6 +71,8 @@ def speaker_names(paragraphs: Sequence[str]) -> frozenset[str]:
             continue
         for line in paragraph.split("\n"):
             lines += 1
+            if ":" not in line and "：" not in line:
+                continue
             if bold := _BOLD.match(line):
                 name = (bold["outer"] or bold["inner"]).strip()
                 counts[name] += 1

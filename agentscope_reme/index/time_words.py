@@ -18,6 +18,9 @@ COUNT_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "
 MONTH_STARTS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
+# What a text may hold, as bits: signs of which numbers and Chinese words for times are made, English words for times.
+SIGNS, WORDS, ANYTHING = 1, 2, -1
+
 _ENGLISH_TIME = expression(
     # On lower case.
     rf"\b(?:yesterday|today|tonight|tomorrow|ago|{WEEKDAY_NAMES}s?"
@@ -42,19 +45,26 @@ _NUMERIC_TIME = expression(
 )
 # What a word in English is written with, as ``re.IGNORECASE`` compares it.
 _LATIN = expression(r"[A-Za-z\u0130\u0131\u017f\u212a]")
-_OTHER_LETTERS = expression("[\u0130\u0131\u017f]")
 _ASCII_DIGIT = re.compile(r"[0-9]")
 _DIGIT = re.compile(r"\d")
 _CAPITAL_MONTH = re.compile(r"\b(?:May|March)\s\d")
 
 
-def has_time_words(text: str) -> bool:
-    """Whether a text names a time ("yesterday", "last week", a weekday, a month, a year, "昨天")."""
-    text = simplified(text)
+def has_time_words(text: str, may_hold: int = ANYTHING) -> bool:
+    """Whether a text names a time ("yesterday", "last week", a weekday, a month, a year, "昨天").
+
+    ``may_hold`` other than ``ANYTHING`` says that the text is normalised, and what may be in it
+    (:meth:`~.survey.Survey.holds`).
+    """
+    if may_hold == ANYTHING:
+        text = simplified(text)
     ascii_only = text.isascii()
-    lower = text.lower() if ascii_only else lower_case(text) if _LATIN.search(text) else ""
-    if holds_any(lower, _HINTS, _HINT, ascii_only) and (_ENGLISH_TIME.search(lower) or _CAPITAL_MONTH.search(text)):
-        return True
+    if may_hold & WORDS:
+        lower = text.lower() if ascii_only else lower_case(text) if _LATIN.search(text) else ""
+        if holds_any(lower, _HINTS, _HINT, ascii_only) and (_ENGLISH_TIME.search(lower) or _CAPITAL_MONTH.search(text)):
+            return True
+    if not may_hold & SIGNS:
+        return False
     if not ascii_only and _CHINESE_TIME.search(text):
         return True
     digit = (_ASCII_DIGIT if ascii_only else _DIGIT).search(text)
@@ -63,7 +73,7 @@ def has_time_words(text: str) -> bool:
 
 def lower_case(text: str) -> str:
     """Lower case, character for character as ``re.IGNORECASE`` compares, so that an expression need not ignore it."""
-    if not text.isascii() and _OTHER_LETTERS.search(text):
+    if not text.isascii() and ("\u0130" in text or "\u0131" in text or "\u017f" in text):
         text = text.replace("\u0130", "i").replace("\u0131", "i").replace("\u017f", "s")
     return text.lower()
 

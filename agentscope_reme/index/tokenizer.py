@@ -13,6 +13,7 @@ from .english import CAPITAL_NAMES, STOP_WORDS, Stemmer
 from .identifiers import Compound, compound_terms
 from .marks import unmarked
 from .query_terms import QueryTerms, take_apart
+from .time_words import ANYTHING
 from .words import (
     AFTER_HAN,
     FIRST_HAN,
@@ -35,6 +36,7 @@ _VERSION = 4
 _MOST_CACHED = 32_768
 _LONGEST_CACHED = 64
 _MOST_SHORT = 4_096
+_MOST_PLAIN = 20_000
 
 
 def terms_with_char(char: str, vocabulary: Iterable[str]) -> list[str]:
@@ -58,6 +60,21 @@ class _Words(dict[str, tuple[str, ...]]):
         return terms
 
 
+class _Plain(dict[str, str]):
+    """Terms of case-folded words, "" for function words; bounded in the same way."""
+
+    def __init__(self, stemmer: Stemmer) -> None:
+        super().__init__()
+        self._stemmer = stemmer
+
+    def __missing__(self, word: str) -> str:
+        term = "" if word in STOP_WORDS else self._stemmer.stem(word if word.isascii() else unmarked(word))
+        if len(self) >= _MOST_PLAIN:
+            self.clear()
+        self[word] = term
+        return term
+
+
 class Tokenizer:
     """Terms of texts and of questions.
 
@@ -72,6 +89,7 @@ class Tokenizer:
     def __init__(self, chinese: str = "bigram", user_dict: Path | None = None) -> None:
         self._runs: Bigrams | JiebaWords = JiebaWords(user_dict) if chinese == "jieba" else Bigrams()
         self._stemmer = Stemmer()
+        self._plain = _Plain(self._stemmer)
         self._words = _Words(self)
         self._short: dict[str, tuple[str, ...]] = {}
 
@@ -85,35 +103,47 @@ class Tokenizer:
         """Load what the first call would load (jieba's dictionary, about a second); for a worker thread."""
         self._runs.load()
 
-    def terms(self, text: str) -> list[str]:
-        """Index terms of a text, in order, repeats kept. Function words are kept only where nothing else is left."""
+    def terms(self, text: str, may_hold: int = ANYTHING) -> list[str]:
+        """Index terms of a text, in order, repeats kept. Function words are kept only where nothing else is left.
+
+        ``may_hold`` other than ``ANYTHING`` says that the text is in NFKC, and what dates it may have
+        (:meth:`~.survey.Survey.holds`).
+        """
         if len(text) > _LONGEST_CACHED:
-            return self._terms(text)
+            return self._terms(text, may_hold)
         # Titles, headings, tags and front matter come again and again.
         known = self._short.get(text)
         if known is None:
-            known = tuple(self._terms(text))
+            known = tuple(self._terms(text, may_hold))
             if len(self._short) >= _MOST_SHORT:
                 self._short = {}
             self._short[text] = known
         return list(known)
 
-    def _terms(self, text: str) -> list[str]:
-        text = normalised(text)
+    def _terms(self, text: str, may_hold: int) -> list[str]:
+        if may_hold == ANYTHING:
+            text = normalised(text)
         out: list[str] = []
-        words, cut = self._words, self._runs.cut
-        for segment in segments(text, find_dates(text)):
-            if isinstance(segment, DateMention):
-                out += segment.tokens
-                continue
-            for piece in pieces(segment):
-                if piece < FIRST_SPACELESS:
-                    out += words[piece]
-                elif FIRST_HAN <= piece < AFTER_HAN or is_run(piece):
-                    out += cut(piece)
+        if may_hold and (mentions := find_dates(text, may_hold=may_hold)):
+            for segment in segments(text, mentions):
+                if isinstance(segment, DateMention):
+                    out += segment.tokens
                 else:
-                    out += words[piece]
+                    self._collect(segment, out)
+        else:
+            self._collect(text, out)
         return out or [self.stem(word) for word in every_word(text)]
+
+    def _collect(self, text: str, out: list[str]) -> None:
+        """Add the terms of a text in NFKC without dates."""
+        words, cut = self._words, self._runs.cut
+        for piece in pieces(text):
+            if piece < FIRST_SPACELESS:
+                out += words[piece]
+            elif FIRST_HAN <= piece < AFTER_HAN or is_run(piece):
+                out += cut(piece)
+            else:
+                out += words[piece]
 
     def query(self, text: str, today: date | None = None) -> QueryTerms:
         """Take a question apart; ``today`` resolves "yesterday" and the like."""
@@ -129,9 +159,7 @@ class Tokenizer:
 
     def plain(self, word: str) -> str:
         """The term of a case-folded word: its stem, "" for a function word."""
-        if word in STOP_WORDS:
-            return ""
-        return self._stemmer.stem(word if word.isascii() else unmarked(word))
+        return self._plain[word]
 
     def plain_or_capital(self, word: str) -> str:
         """The term of a word as written; ``US`` in capitals is a name, ``us`` is not."""
@@ -147,7 +175,7 @@ class Tokenizer:
         out: list[str] = []
         for word in words_of(piece):
             if isinstance(word, Compound):
-                out += compound_terms(word, self.plain)
+                out += compound_terms(word, self._plain.__getitem__)
             elif term := self.plain_or_capital(word):
                 out.append(term)
         return out

@@ -5,6 +5,7 @@ import string
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from ..expression import expression
 from .chinese import HAN, HANGUL, KANA, THAI_LAO_BURMESE_KHMER
 from .dates import DateMention
 from .english import STOP_WORDS
@@ -32,6 +33,11 @@ _POINTED = r"\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u067
 _LETTER = rf"[^\W_][\u0300-\u036f{_POINTED}\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd]*"
 _JOINT = r"(?:://|::|:\\|[/\\][._]?|_+|[-.@&'’]|:(?=\d\d)|,(?=\d{3}(?!\d)))"
 _WORD = re.compile(rf"(?:{_LETTER})+(?:{_JOINT}(?:{_LETTER})+)*(?:\+\+|(?<![^\W_]{{2}})#)?")
+# The same for a piece in ASCII, in which no letter carries a mark.
+_ASCII_WORD = expression(
+    r"[A-Za-z0-9]+(?:(?:://|::|:\\|[/\\][._]?|_+|[-.@&']|:(?=[0-9][0-9])|,(?=[0-9]{3}(?![0-9])))[A-Za-z0-9]+)*"
+    r"(?:\+\+|(?<![A-Za-z0-9]{2})#)?"
+)
 _LONGEST_COMPOUND = 256
 _PLAIN = re.compile(rf"(?:{_LETTER})+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -50,10 +56,15 @@ def normalised(text: str) -> str:
     if text.isascii():
         return text
     # A text without the commonest of them is mostly in NFKC, which is found out far faster than it is made.
+    return simplified(unicodedata.normalize("NFKC", in_narrow_forms(text)))
+
+
+def in_narrow_forms(text: str) -> str:
+    """The text with the commonest wide signs replaced as by NFKC, character for character."""
     for wide, narrow in _WIDE:
         if wide in text:
             text = text.replace(wide, narrow)
-    return simplified(unicodedata.normalize("NFKC", text))
+    return text
 
 
 def segments(text: str, mentions: Sequence[DateMention]) -> Iterator[str | DateMention]:
@@ -91,8 +102,7 @@ def plain_word(piece: str) -> str:
 
 def words_of(piece: str) -> Iterator[str | Compound]:
     """Words as written, without a final ``'s``; those with parts as :class:`Compound`."""
-    for match in _WORD.finditer(piece):
-        word = match.group()
+    for word in _ASCII_WORD.findall(piece) if piece.isascii() else [match.group() for match in _WORD.finditer(piece)]:
         if word.isalpha() and word.isascii() and (word.islower() or word.isupper()):
             yield word
             continue

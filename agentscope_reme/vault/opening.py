@@ -66,6 +66,26 @@ def read_file(root: Path, path: str) -> bytes:
         return read_all(walked, status.st_size)
 
 
+def read_unlinked(root: Path, path: str, most: int) -> tuple[bytes, os.stat_result] | None:
+    """All bytes of a regular file and its status; None when a link leads to it, or it has more than ``most`` bytes.
+
+    Refuses what :func:`opened` refuses. The path must be written as the disk has it.
+    """
+    names = parse_path(path)
+    descriptor = _open_at_once(str(root), "/".join(names)) if os.name != "nt" else None
+    if descriptor is not None:
+        try:
+            status = os.fstat(descriptor)
+            if modes.S_ISREG(status.st_mode):
+                return (read_all(descriptor, status.st_size), status) if status.st_size <= most else None
+        except OSError as error:
+            raise refusal(error, path, reading=True) from error
+        finally:
+            os.close(descriptor)
+    with opened(root, path) as (walked, status, real):
+        return (read_all(walked, status.st_size), status) if real == path and status.st_size <= most else None
+
+
 def read_all(descriptor: int, size: int) -> bytes:
     """The bytes of an open file, also when it grows meanwhile."""
     wanted = min(size + 1, 1 << 30)  # one call gives no more than 2 GiB

@@ -19,6 +19,7 @@ _ITEM = re.compile(r"([-*+]|[0-9]{1,9}[.)])(?=[ \t\r\n]|\Z)")
 _MARKUP = re.compile(r"\\.|`+|<!--")
 _TICKS = re.compile(r"`+")
 _NOT_ALL_PROSE = re.compile(r"[`\t]|~~~|    |<!--")
+_MAY_BEGIN_BLOCK = frozenset(" \t\r\n\f\v>`~<#*+-_=|0123456789")
 
 
 def prose_spans(text: str) -> list[tuple[int, int]]:
@@ -57,7 +58,13 @@ class _Scanner:
         start, previous, line = _NO_PROSE, 0, 0
         while line < size:
             end = self._line_end(line)
-            content, begins_block = self._line(line, end)
+            inside = self._fence or self._containers or self._comment_depth != _NO_COMMENT
+            if inside or (first := text[line]) in _MAY_BEGIN_BLOCK or first.isspace():
+                content, begins_block = self._line(line, end)
+            else:
+                # Most lines: a paragraph begins or goes on.
+                content, begins_block = line, False
+                self._paragraph, self._alone, self._empty_item = True, False, 0
             if start != _NO_PROSE and (content == _NO_PROSE or begins_block):
                 self._block(start, previous)
                 start = _NO_PROSE

@@ -19,7 +19,7 @@ from ..errors import NoteChanged, NoteError, NoteExists, NoteNotFound, PathError
 from .appending import Appending
 from .layout import DIALOG, HISTORY, METADATA, TEMP_PREFIX, TOOL_RESULT, iter_files
 from .lock import VaultLock
-from .opening import Opened, opened, read_all, read_file
+from .opening import Opened, opened, read_all, read_file, read_unlinked
 from .paths import Folder, Place, locate, parse_path, refuse_twin, unportable
 from .refusals import explained, refusal
 from .syncing import Syncs, write_all
@@ -90,6 +90,10 @@ class Storage:
     def read(self, path: str) -> bytes:
         """All bytes of a file."""
         return read_file(self.root, path)
+
+    def read_unlinked(self, path: str, most: int) -> tuple[bytes, os.stat_result] | None:
+        """All bytes of a file of at most ``most`` and its status; None when it has more, or a link leads to it."""
+        return read_unlinked(self.root, path, most)
 
     def read_if_any(self, path: str) -> bytes | None:
         """All bytes of a file, or None when there is nothing of that name."""

@@ -31,7 +31,11 @@ __all__ = [
 
 
 _KEY = r"[^\W\d_][\w /-]{0,63}?"
-_TOKEN = re.compile(rf"\\.|(!?)\[\[([^\[\]\r\n]*)\]\]|[\[(]({_KEY})::[ \t]*(?=!?\[\[)|[\])]")
+# An escaped character, a link, the key of an inline field, or what closes one. The first class holds how each begins:
+# most characters are passed over by it alone.
+_TOKEN = re.compile(
+    rf"[\\!\[(\])](?:(?<=\\).|(?:(?<=!)\[|(?<=\[))\[([^\[\]\r\n]*)\]\]|(?<=[\[(])({_KEY})::[ \t]*(?=!?\[\[)|(?<=[\])]))"
+)
 _LINE_KEY = re.compile(
     rf"[ \t>]*(?:(?:[-*+]|[0-9]{{1,9}}[.)])[ \t]+)*(?:\[.\][ \t]+)?"
     rf"(?:\*\*|__)?({_KEY})(?:\*\*|__)?::(?:\*\*|__)?(?:[ \t]|(?=!?\[\[))"
@@ -74,7 +78,7 @@ def front_matter_links(front: FileFrontMatter, source_path: str, raw: str | None
         for text in _texts(value):
             for token in _TOKEN.finditer(text) if "[[" in text else ():
                 line = 1
-                if raw is not None and token.group(2) and (at := raw.find(token.group(), place)) >= 0:
+                if raw is not None and token.group(1) and (at := raw.find(token.group(), place)) >= 0:
                     place, line = at, 2 + raw.count("\n", 0, at)
                 found = _link(token, text, source_path, key, line)
                 if found is not None:
@@ -161,8 +165,8 @@ def _find(text: str, source_path: str, first_line: int) -> Iterator[_Found]:
     for start, end in prose_spans(text):
         for token in _TOKEN.finditer(text, start, end):
             mark = token.group()
-            is_link = token.group(2) is not None
-            if not is_link and token.group(3) is None:
+            is_link = token.group(1) is not None
+            if not is_link and token.group(2) is None:
                 if mark == closer:
                     inline = None
                 continue
@@ -174,7 +178,7 @@ def _find(text: str, source_path: str, first_line: int) -> Iterator[_Found]:
                 key_known, inline = False, None
             counted = at
             if not is_link:
-                inline, closer = token.group(3).strip(), "]" if mark[0] == "[" else ")"
+                inline, closer = token.group(2).strip(), "]" if mark[0] == "[" else ")"
                 continue
             if not key_known:
                 found_key = _LINE_KEY.match(text, line_start)
@@ -187,7 +191,7 @@ def _find(text: str, source_path: str, first_line: int) -> Iterator[_Found]:
 
 def _link(token: "re.Match[str]", text: str, source_path: str, predicate: str | None, line: int) -> _Found | None:
     """Read what stands between the brackets; None when it is no link."""
-    content = token.group(2)
+    content = token.group(1)
     if content is None or _is_subscript(token, text):
         return None
     head, separator, rest = content.partition("|")
@@ -199,12 +203,12 @@ def _link(token: "re.Match[str]", text: str, source_path: str, predicate: str | 
         return None
     alias: str | None = rest.strip() or None
     size = None
-    embed = bool(token.group(1))
+    embed = token.group().startswith("!")
     if embed and alias is not None:
         before, bar, last = alias.rpartition("|")
         if _SIZE.fullmatch(last.strip()):
             alias, size = before.removesuffix("\\").strip() or None if bar else None, last.strip()
-    start = token.start(2) + len(target) - len(target.lstrip())
+    start = token.start(1) + len(target) - len(target.lstrip())
     link = FileLink(
         source_path=source_path,
         target_path=name,
@@ -223,7 +227,7 @@ def _is_subscript(token: "re.Match[str]", text: str) -> bool:
     at = token.start()
     before = text[at - 1] if at else ""
     glued = before.isascii() and (before.isalnum() or before in "_)]\"'") and before != ""
-    return glued and _SUBSCRIPT.fullmatch(token.group(2)) is not None
+    return glued and _SUBSCRIPT.fullmatch(token.group(1)) is not None
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import io
 import logging
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -15,7 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.index.english import irregular_forms
+from agentscope_reme.index.identifiers import split_compound
 from agentscope_reme.index.tokenizer import Tokenizer, terms_with_char
+from agentscope_reme.index.words import words_of
 
 tokenizer = Tokenizer()
 terms = tokenizer.terms
@@ -436,3 +439,22 @@ def test_the_fingerprint_changes_with_whatever_changes_terms(tmp_path: Path) -> 
     words.write_text("滤网 100 n\n清洗剂 100 n\n", encoding="utf-8")
     assert Tokenizer("jieba", words).fingerprint not in before
     assert Tokenizer().fingerprint == before[0]
+
+
+ASCII_WORDS = st.text(st.sampled_from("aAbBZ09.-_/\\:@&',+#[( "), max_size=24)
+
+
+@given(ASCII_WORDS)
+def test_words_in_ascii_are_those_of_any_text(piece):
+    assert list(words_of(piece)) == list(words_of(f"{piece} é"))[:-1]
+
+
+@given(st.text(st.sampled_from("abCDE1"), min_size=1, max_size=12))
+def test_capitals_and_digits_part_a_word(word):
+    """A part begins at a capital behind another sign, and at the last of three capitals before two small letters."""
+    found = split_compound(word)
+    parts = {part for part in re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z][A-Z])(?=[A-Z][a-z]{2})", word) if part}
+    if found is not None and len(parts) > 1:
+        assert {part.casefold() for part in parts} - {found.whole} <= set(found.parts)
+    if found is None:
+        assert len(parts) == 1 or word.isupper() or word.islower()

@@ -475,3 +475,23 @@ def test_values_inside_themselves_or_too_deep_do_not_stop_a_save() -> None:
     for _ in range(100_000):
         deep = [deep]
     assert json.loads(dumps(deep))[0][0] is not None
+
+
+def test_a_file_that_a_link_leads_to_or_that_is_too_large_is_not_read_at_once(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/a.md").write_bytes(b"tea")
+    (tmp_path / "linked").symlink_to(tmp_path / "real", target_is_directory=True)
+    (tmp_path / "b.md").symlink_to(tmp_path / "real/a.md")
+    storage = Storage(tmp_path)
+    found = storage.read_unlinked("real/a.md", 3)
+    assert found is not None
+    assert (found[0], found[1].st_size) == (b"tea", 3)
+    assert storage.read_unlinked("real/a.md", 2) is None
+    assert storage.read_unlinked("linked/a.md", 3) is None
+    assert storage.read_unlinked("b.md", 3) is None
+    with pytest.raises(NoteNotFound):
+        storage.read_unlinked("real", 3)
+    with pytest.raises(NoteNotFound):
+        storage.read_unlinked("c.md", 3)
+    with pytest.raises(PathError):
+        storage.read_unlinked("../c.md", 3)
