@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Optional
 
 import numpy as np
@@ -43,9 +43,10 @@ class Gathered:
 
 def kept_by_term(keep: NDArray[np.bool_], sizes: Sequence[int]) -> list[int]:
     """How many of each term's are kept."""
-    running = np.concatenate(([0], np.cumsum(keep)))
-    kept: list[int] = np.diff(running[[0, *accumulate(sizes)]]).tolist()
-    return kept
+    running = np.zeros(len(keep) + 1, np.int64)
+    keep.cumsum(out=running[1:])
+    ends: list[int] = running[[0, *accumulate(sizes)]].tolist()
+    return [end - begin for begin, end in pairwise(ends)]
 
 
 def spliced(values: Ints, sizes: Sequence[int], more: Mapping[int, Ints]) -> Ints:

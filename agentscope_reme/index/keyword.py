@@ -133,7 +133,9 @@ class KeywordIndex:
     def remove(self, slots: Iterable[int]) -> None:
         """Take texts out. A slot that is already dead is passed over."""
         at = slots if isinstance(slots, np.ndarray) else np.fromiter(slots, np.int64)
-        at = distinct(at[self._alive[at]])
+        at = at[self._alive[at]]
+        if len(at) > 1:
+            at = distinct(at)
         self._alive[at] = False
         self.count -= len(at)
         self.total -= int(self._lengths[at].sum())

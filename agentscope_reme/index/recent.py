@@ -118,6 +118,8 @@ def _looked_for(term: int, ids: Ints, lengths: Ints, first: int) -> Found | None
     ends = lengths.cumsum(dtype=np.int64)
     texts = ends.searchsorted(at, "right")
     places = at - ends[texts] + lengths[texts]
-    last = np.append(texts[1:] != texts[:-1], True).nonzero()[0]
-    times = np.diff(last, prepend=-1).astype(np.uint16)
-    return (texts[last] + first).astype(np.int32), times, places.astype(np.uint16)
+    last = np.ones(len(texts), bool)
+    np.not_equal(texts[1:], texts[:-1], out=last[:-1])
+    begins = _opens(texts).nonzero()[0]
+    times = last.nonzero()[0] - begins + 1
+    return (texts[begins] + first).astype(np.int32), times.astype(np.uint16), places.astype(np.uint16)
