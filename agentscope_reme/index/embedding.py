@@ -237,6 +237,12 @@ class Embedder:
             rows = list(response.embeddings)
         except TimeoutError:
             raise EmbeddingFault(f"the embedding model {name} did not answer within {BATCH_SECONDS:g} s") from None
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Something inside of the model was cancelled: nobody has cancelled this.
+            raise EmbeddingFault(f"the embedding model {name} broke off its own call") from None
         except Exception as error:
             said = " ".join(str(error).split())[:300]
             raise EmbeddingFault(f"the embedding model {name} failed: {type(error).__name__}: {said}") from error

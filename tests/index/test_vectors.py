@@ -357,6 +357,22 @@ async def test_a_search_that_is_cancelled_is_cancelled(three_notes, open_with):
         await task
 
 
+async def test_a_model_whose_call_was_cancelled_inside_is_one_that_fails_and_may_come_back(three_notes, open_with):
+    def cancelled(_):
+        raise asyncio.CancelledError
+
+    model = FakeEmbedding(fault=cancelled)
+    index = open_with(model)
+    found = await index.search("Jonas ladder")
+    assert (found.status, found.hits[0].path) == ("degraded", "work.md")
+    assert "broke off its own call" in found.note
+    async with asyncio.timeout(30):
+        assert "broke off its own call" in (await index.embed()).fault
+        model.fault = None
+        assert (await index.embed()).missing == 0
+    assert (await index.search("animal")).hits[0].path == "pets.md"
+
+
 async def test_closing_does_not_wait_for_a_model_that_hangs(three_notes, open_with):
     index = open_with(FakeEmbedding(delay=3600), embedding_wait=0.05)
     await index.search("animal")
