@@ -180,6 +180,11 @@ async def test_most_of_what_is_asked_for_is_no_weak_match_in_a_vault_of_few_note
     assert (await open_index().search("is the staging database of Berlin backed up weekly")).status == "weak"
 
 
+async def test_half_of_a_question_is_no_weak_match_in_a_vault_of_one_note(put, open_index):
+    put("MEMORY.md", "- The invoice goes to Ms. Okafor, by Friday.\n")
+    assert (await open_index().search("who gets the invoice")).status == "ok"
+
+
 async def test_an_empty_or_missing_folder_gives_none_and_creates_nothing(vault_dir, open_index):
     index = open_index()
     assert (await index.search("anything")).status == "none"
