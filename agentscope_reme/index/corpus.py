@@ -196,11 +196,10 @@ class Corpus:
         self.files.remove(path)
         self.revision += 1
         self._clear_places(entry)
-        slots = entry.slots
-        self.units.remove(slots)
-        self.labels.remove([entry.label_slot])
+        self.units.remove(entry.span)
+        self.labels.remove(range(entry.label_slot, entry.label_slot + 1))
         self.anchors.remove(path)
-        self.stretches.remove(distinct(self._table["stretch"][slots]))
+        self.stretches.remove(distinct(self._table["stretch"][entry.slots]))
         self.telling.discard(path)
         self.faulty.discard(path)
         if voices := entry.voices:

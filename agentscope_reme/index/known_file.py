@@ -200,12 +200,18 @@ class KnownFile:
             self._rows.voices.pop(self.id, None)
 
     @property
-    def slots(self) -> Ints:
+    def span(self) -> range | Ints:
+        """The slots, as a range where they follow each other."""
         scattered = self._rows.scattered.get(self.id)
         if scattered is not None:
             return scattered
         first = self._rows.columns["first"][self.id]
-        return np.arange(first, first + self.units, dtype=np.int32)
+        return range(first, first + self.units)
+
+    @property
+    def slots(self) -> Ints:
+        span = self.span
+        return span if not isinstance(span, range) else np.arange(span.start, span.stop, dtype=np.int32)
 
     @slots.setter
     def slots(self, value: Ints) -> None:

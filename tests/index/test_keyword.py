@@ -1,6 +1,7 @@
 """BM25 that stays exact: whatever was added, removed or merged, scores are those of stock bm25s built from scratch."""
 
 import random
+from collections.abc import Callable, Iterable
 
 import bm25s
 import numpy as np
@@ -274,6 +275,18 @@ near = st.integers(-3, 9)
 def test_values_among_others_are_told(values, some):
     found = are_in(np.array(values, np.int32), np.array(some, np.int64))
     assert found.tolist() == [value in some for value in values]
+
+
+@given(st.lists(texts, min_size=1, max_size=8), st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=4))
+def test_texts_that_follow_each_other_go_together_as_one_by_one(documents, spans):
+    def after(kind: Callable[[range], Iterable[int]]) -> list[object]:
+        index = KeywordIndex()
+        index.add(documents)
+        for ends in spans:
+            index.remove(kind(range(min(ends), min(max(ends), len(documents)))))
+        return [index.alive.tolist(), index.count, index.dead, index.total, index.scores(WORDS).tolist()]
+
+    assert after(lambda span: span) == after(list) == after(lambda span: np.array(span, np.int64))
 
 
 @given(changes, st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), min_size=1, max_size=3))
