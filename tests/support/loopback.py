@@ -61,7 +61,7 @@ class Server:
     def __init__(self) -> None:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -178,5 +178,6 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             """Say nothing: the record of requests is the log."""
 
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # a piece does not wait until the client has confirmed the one before
 
     return Handler
