@@ -1,6 +1,7 @@
 """Tokenizers of Hugging Face, with real ones of our own making: by folder, by name, by AgentScope's counter."""
 
 import asyncio
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from agentscope.message import Msg
 from agentscope_reme import ReMe
 from agentscope_reme.memory.counters import HuggingFaceCounter, default_counter
 
-pytest.importorskip("transformers", reason="needs the `huggingface` extra")
+# Only looked for: importing it takes each process that collects tests most of a second.
+pytestmark = pytest.mark.skipif(find_spec("transformers") is None, reason="needs the `huggingface` extra")
 
 WORDS = ["<unk>", "<msg>", "user", "the", "kiln", "fires", "on", "friday", "studio"]
 TEMPLATE = "{% for message in messages %}<msg> {{ message['role'] }} {{ message['content'] }} {% endfor %}"

@@ -198,7 +198,7 @@ def test_many_events_of_a_moment_are_one_batch(stub, watched, put):
 
 
 def test_a_file_that_never_rests_is_told_all_the_same(stub, watched):
-    _, heard = watched(quiet=0.2)
+    _, heard = watched(quiet=0.1)
     end = threading.Event()
 
     def write() -> None:

@@ -19,6 +19,7 @@ PATH = f"resource/{DAY}/report.md"
 def reme_at(vault_dir, model=None, **settings):
     settings.setdefault("watch_quiet", 0.05)
     settings.setdefault("watch", "poll")
+    settings.setdefault("poll_seconds", 0.1)
     return ReMe(vault_dir, chat_model=model, timezone="UTC", **settings)
 
 
