@@ -19,8 +19,8 @@ from .keyword_columns import (
     distinct,
     empty_columns,
     idf_array,
-    join_columns,
     renumbered,
+    with_runs,
     without_unused,
 )
 from .numbered import Numbered, numbered
@@ -32,7 +32,7 @@ from .vocabulary import Vocabulary
 # Recent texts are looked up in a few runs beside the base; a merge, which reads all of it, is for this many tokens.
 MERGE_TOKENS = 200_000
 BULK_TOKENS = 8_000_000
-RUN_TOKENS = 300_000  # so many are sorted by terms together
+RUN_TOKENS = 200_000  # so many are sorted by terms together
 # Of texts that were just added, so few occurrences are looked through for so few terms: to sort them in takes longer.
 LOOK_TOKENS, MOST_ASKED = 2_000, 8
 FOLD_TOKENS = 150_000  # so many at once are put into the base, which numpy does
@@ -291,13 +291,13 @@ class KeywordIndex:
         """The base and the recent texts; no slot and no term's number is another."""
         base = self._base.columns()
         if self.slots > self._base_slots:
-            base = join_columns([base, *self._runs.columns, self._runs.sorted(*self._unsorted())])
+            base = with_runs(base, self._runs.with_next(*self._unsorted()), len(self._terms))
         return base
 
-    def _unsorted(self) -> tuple[Ints, Ints, int, bool]:
+    def _unsorted(self) -> tuple[Ints, Ints, bool]:
         """The recent texts that are in no run."""
         lengths = self._lengths[self._runs.end : self.slots]
-        return np.array(self._ids, np.int32), lengths, len(self._terms), self._positions
+        return np.array(self._ids, np.int32), lengths, self._positions
 
     def _start_from(self, base: Postings) -> None:
         """Make this the base, with all texts in it."""

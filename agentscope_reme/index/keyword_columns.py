@@ -5,8 +5,9 @@ hold term frequencies, and idf and length norm are applied when a question is as
 order are those of bm25s, so the result has the same bits as a stock index built from scratch (numpy >= 2).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import bm25s
@@ -53,31 +54,74 @@ def empty_columns() -> Columns:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The postings of some consecutive texts: as :class:`Columns`, but only of the terms that these texts have."""
+
+    terms: Ints  # ascending
+    counts: Ints  # postings of each
+    uses: Ints  # occurrences of each
+    slots: Ints
+    tf: Ints
+    positions: Ints
+
+
+def run_of(ids: Ints, lengths: Ints, first_slot: int, keep_positions: bool) -> Run:
+    """A run of texts. ``ids`` are all their term ids in order, ``lengths`` the number of each text."""
+    terms, own = _numbered_densely(ids)
+    uses = np.bincount(own, minlength=len(terms))
+    # Text and place of each occurrence in one number, so that it is read once in the order of the terms.
+    kind = np.uint32 if len(lengths) <= 0x10000 else np.uint64
+    lengths = lengths.astype(np.int64)
+    offsets = (np.arange(len(lengths)) << 16) - (lengths.cumsum() - lengths)
+    where: Ints = np.arange(len(ids), dtype=kind)
+    where += np.repeat(offsets.astype(kind), lengths)
+    where = where.take(ascending(own))
+    texts = where >> np.array(16, kind)
+    opens = np.empty(len(ids), bool)
+    np.not_equal(texts[1:], texts[:-1], out=opens[1:])
+    begins = uses.cumsum() - uses  # of the occurrences of each term
+    opens[begins] = True
+    first = opens.nonzero()[0]
+    counts = _differences(opens.cumsum(dtype=np.int32).take(begins), len(first) + 1)
+    slots = texts.take(first).astype(np.int32) + np.int32(first_slot)
+    tf = _differences(first, len(ids)).astype(np.uint16)
+    positions = where.astype(np.uint16) if keep_positions else _UNUSED
+    return Run(terms.astype(np.int32), counts, uses.astype(np.int32), slots, tf, positions)
+
+
+def _numbered_densely(ids: Ints) -> tuple[Ints, Ints]:
+    """The different ids, ascending, and the number of each occurrence among them."""
+    marks = np.zeros(int(ids.max(initial=-1)) + 1, bool)
+    marks[ids] = True
+    terms = marks.nonzero()[0]
+    kind = np.uint16 if len(terms) <= 0x10000 else np.int32
+    numbers: Ints = np.empty(len(marks), kind)
+    numbers[terms] = np.arange(len(terms), dtype=kind)
+    return terms, numbers.take(ids)
+
+
+def _differences(begins: Ints, end: int) -> Ints:
+    """How far it is from each value to the next, from the last one to ``end``."""
+    out = np.empty_like(begins)
+    np.subtract(begins[1:], begins[:-1], out=out[:-1])
+    out[-1:] = end - begins[-1:]
+    return out
+
+
 def build_columns(ids: Ints, lengths: Ints, first_slot: int, terms: int, keep_positions: bool) -> Columns:
     """Columns of consecutive texts. ``ids`` are all their term ids in order, ``lengths`` the number of each text."""
-    lengths = np.asarray(lengths, np.int64)
-    slots = np.repeat(np.arange(first_slot, first_slot + len(lengths), dtype=np.int32), lengths)
-    order = ascending(ids)
-    sorted_ids, sorted_slots = ids[order], slots[order]
-    opens = np.ones(len(ids), bool)
-    opens[1:] = (sorted_ids[1:] != sorted_ids[:-1]) | (sorted_slots[1:] != sorted_slots[:-1])
-    first = np.flatnonzero(opens)
-    tf = np.diff(np.append(first, len(ids))).astype(np.uint16)
-    indptr = _running(np.bincount(sorted_ids[first], minlength=terms))
-    if not keep_positions:
-        return Columns(indptr, sorted_slots[first], tf, np.zeros(0, np.uint16), np.zeros(1, np.int64))
-    begins = np.repeat(np.cumsum(lengths) - lengths, lengths)
-    positions = (np.arange(len(ids)) - begins).astype(np.uint16)[order]
-    return Columns(indptr, sorted_slots[first], tf, positions, _running(np.bincount(ids, minlength=terms)))
+    return with_runs(empty_columns(), [run_of(ids, lengths, first_slot, keep_positions)], terms)
 
 
-def join_columns(parts: Sequence[Columns]) -> Columns:
-    """Columns of all, where every slot of a part is larger than those of the parts before it: no sort."""
-    terms = max(part.terms for part in parts)
-    indptr, (slots, tf) = _interleave(terms, [(part.indptr, (part.slots, part.tf)) for part in parts])
-    if not any(len(part.positions) for part in parts):
-        return Columns(indptr, slots, tf, parts[0].positions, np.zeros(terms + 1, np.int64))
-    starts, (positions,) = _interleave(terms, [(part.starts, (part.positions,)) for part in parts])
+def with_runs(columns: Columns, runs: Sequence[Run], terms: int) -> Columns:
+    """Columns of ``terms`` terms with some runs, where every slot of one is larger than those before it: no sort."""
+    entries = [(run.terms, run.counts, (run.slots, run.tf)) for run in runs]
+    indptr, (slots, tf) = _joined(columns.indptr, (columns.slots, columns.tf), entries, terms)
+    if not len(columns.positions) and not any(len(run.positions) for run in runs):
+        return Columns(indptr, slots, tf, columns.positions, np.zeros(terms + 1, np.int64))
+    places = [(run.terms, run.uses, (run.positions,)) for run in runs]
+    starts, (positions,) = _joined(columns.starts, (columns.positions,), places, terms)
     return Columns(indptr, slots, tf, positions, starts)
 
 
@@ -146,37 +190,56 @@ def _running(counts: Ints) -> Ints:
     return out
 
 
-def _interleave(terms: int, parts: Sequence[tuple[Ints, tuple[Ints, ...]]]) -> tuple[Ints, list[Ints]]:
-    """Arrays of columns, in each column those of one part after those of the other; where each column begins."""
-    whole = np.zeros(terms + 1, np.int64)
-    for indptr, _ in parts:
-        whole[: len(indptr)] += indptr
-        whole[len(indptr) :] += indptr[-1]
-    joined = [np.empty(int(whole[-1]), array.dtype) for array in parts[0][1]]
-    for begin, end in _blocks(whole):
-        at = whole[begin:end].copy()  # where the next part's entries of each column come
-        for indptr, arrays in parts:
-            own = indptr[begin : end + 1]  # the last terms may be younger than a part
-            if len(own) < 2 or own[0] == own[-1]:
+def _joined(
+    ends: Ints, arrays: tuple[Ints, ...], parts: Sequence[tuple[Ints, Ints, tuple[Ints, ...]]], terms: int
+) -> tuple[Ints, list[Ints]]:
+    """Arrays of columns with those of some runs after them, column by column; where each column begins.
+
+    Of each run the terms, how many entries of each it has, and the arrays of these.
+    """
+    counts = np.zeros(terms, np.int64)
+    counts[: len(ends) - 1] = ends[1:] - ends[:-1]
+    at = counts.copy()
+    for some, sizes, _ in parts:
+        counts[some] += sizes
+    whole = _running(counts)
+    at += whole[:-1]  # where the next run's entries of each column come
+    joined = [np.empty(int(whole[-1]), array.dtype) for array in arrays]
+    borders = _borders(whole)
+    cuts = [(some.searchsorted(borders).tolist(), _running(sizes)) for some, sizes, _ in parts]
+    for number, (begin, end) in enumerate(pairwise(borders)):
+        outs = [out[whole[begin] : whole[end]] for out in joined]
+        free = np.ones(int(whole[end] - whole[begin]), bool)
+        for (some, sizes, added), (cut, sums) in zip(parts, cuts, strict=True):
+            own = slice(cut[number], cut[number + 1])
+            if own.start == own.stop:
                 continue
-            sizes = own[1:] - own[:-1]
-            here = slice(int(own[0]), int(own[-1]))
-            to = np.arange(here.start, here.stop) + (at[: len(sizes)] - own[:-1]).repeat(sizes)
-            for out, array in zip(joined, arrays, strict=True):
+            here = slice(*sums[[own.start, own.stop]].tolist())
+            to = at.take(some[own])
+            at[some[own]] = to + sizes[own]
+            to -= sums[own] + whole[begin]
+            to = to.repeat(sizes[own])
+            to += np.arange(here.start, here.stop)
+            if len(arrays[0]):
+                free[to] = False
+            for out, array in zip(outs, added, strict=True):
                 out[to] = array[here]
-            at[: len(sizes)] += sizes
+        if len(arrays[0]):
+            here = slice(*ends.take([begin, end], mode="clip").tolist())
+            for out, array in zip(outs, arrays, strict=True):
+                out[free] = array[here]
     return whole, joined
 
 
-def _blocks(indptr: Ints) -> Iterator[tuple[int, int]]:
-    """Columns from and to, in steps of so many entries or of one column: for work that needs memory by the entry, and
-    that numpy does while no other thread of the interpreter runs.
+def _borders(indptr: Ints) -> list[int]:
+    """Columns between which there are so many entries or one column: for work that needs memory by the entry, and that
+    numpy does while no other thread of the interpreter runs.
     """
-    begin, last = 0, len(indptr) - 1
-    while begin < last:
-        end = max(begin + 1, int(np.searchsorted(indptr, indptr[begin] + BLOCK, "right")) - 1)
-        yield begin, end
-        begin = end
+    out, last = [0], len(indptr) - 1
+    while out[-1] < last:
+        begin = out[-1]
+        out.append(max(begin + 1, int(np.searchsorted(indptr, indptr[begin] + BLOCK, "right")) - 1))
+    return out
 
 
 def _columns(slots: Ints, tf: Ints, indptr: Ints, terms: Sequence[int]) -> tuple[Ints, Ints, list[int]]:

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from .keyword_columns import Columns, Ints, build_columns
+from .keyword_columns import Ints, Run, run_of
 
 
 @dataclass(slots=True)
@@ -14,21 +12,19 @@ class Runs:
     first: int = 0
     texts: int = 0
     tokens: int = 0
-    columns: list[Columns] = field(default_factory=list)
+    made: list[Run] = field(default_factory=list)
 
     @property
     def end(self) -> int:
         """The slot of the first text after these."""
         return self.first + self.texts
 
-    def sorted(self, ids: Ints, lengths: Ints, terms: int, keep_positions: bool) -> Columns:
-        """The columns of the texts after these (see :func:`.keyword_columns.build_columns`)."""
-        return build_columns(ids, lengths, self.end, terms, keep_positions)
+    def with_next(self, ids: Ints, lengths: Ints, keep_positions: bool) -> list[Run]:
+        """These and one of the texts after them (see :func:`.keyword_columns.run_of`)."""
+        return [*self.made, run_of(ids, lengths, self.end, keep_positions)]
 
-    def add(self, ids: Ints, lengths: Ints, terms: int, keep_positions: bool) -> None:
+    def add(self, ids: Ints, lengths: Ints, keep_positions: bool) -> None:
         """Sort the texts after these, too."""
-        made = self.sorted(ids, lengths, terms, keep_positions)
-        indptr, starts = made.indptr.astype(np.int32), made.starts.astype(np.int32)
-        self.columns.append(Columns(indptr, made.slots, made.tf, made.positions, starts))
+        self.made = self.with_next(ids, lengths, keep_positions)
         self.texts += len(lengths)
         self.tokens += len(ids)

@@ -252,8 +252,8 @@ def test_texts_are_found_alike_however_many_are_sorted_together(sequence, query,
 
 def test_what_comes_in_bulk_waits_in_sorted_runs_and_is_joined_once(monkeypatch):
     joins: list[int] = []
-    real = keyword.join_columns
-    monkeypatch.setattr(keyword, "join_columns", lambda parts: joins.append(len(parts)) or real(parts))
+    real = keyword.with_runs
+    monkeypatch.setattr(keyword, "with_runs", lambda base, runs, n: joins.append(len(runs)) or real(base, runs, n))
     monkeypatch.setattr(keyword, "RUN_TOKENS", 50)
     index = KeywordIndex()
     for number in range(10):
@@ -263,7 +263,7 @@ def test_what_comes_in_bulk_waits_in_sorted_runs_and_is_joined_once(monkeypatch)
     with pytest.raises(ValueError, match="merge before"):
         index.dump()
     index.merge()
-    assert joins == [12], "the base, ten runs, and what is in none"
+    assert joins == [11], "ten runs, and what is in none"
     assert index.postings("all")[0].tolist() == list(range(10))
     assert index.postings("w3")[1].tolist() == [30]
 
