@@ -246,7 +246,8 @@ class KeywordIndex:
         out = np.zeros(self.slots, np.float32)
         if len(found.slots):
             idf = idf_array(found.sizes, self.count).repeat(found.sizes)
-            np.add.at(out, found.slots, self._current_engine().relevance(found.slots, found.tf, idf))
+            slots = found.slots.astype(np.intp)  # once: numpy would do it piece by piece
+            np.add.at(out, slots, self._current_engine().relevance(slots, found.tf, idf))
         return out
 
     def _current_engine(self) -> RawBM25:

@@ -131,6 +131,8 @@ def pack(
     """
     tray = _Tray(limit, budget, clip, most_chars)
     for file, number in places:
+        if tray.is_full and file not in tray.files:
+            continue
         numbers = tray.with_bridge(file, number)
         if not numbers:
             continue
@@ -155,17 +157,18 @@ class _Tray:
         self._limit, self._budget, self._left = limit, budget, budget
         self._clip, self._most_chars = clip, most_chars
         self._page = 0  # the thousand tokens that are being filled
-        self._files: set[int] = set()  # of all groups
+        self.files: set[int] = set()  # of all groups
+        self.is_full = limit <= 0  # whether no more groups can be opened
         self._group_of: dict[tuple[int, int], Group] = {}
-        self._shown: list[tuple[Excerpt, str]] = []  # with its words
+        self._shown: list[tuple[int, str, Excerpt]] = []  # with its words, and how long these are
 
     def with_bridge(self, file: int, number: int) -> tuple[int, ...]:
         """A unit's number alone, after that of a unit that joins it to a group, or nothing when it has no place."""
-        if file not in self._files:
-            return (number,) if len(self.groups) < self._limit else ()
+        if file not in self.files:
+            return () if self.is_full else (number,)
         if (file, number) in self._group_of:
             return ()
-        if len(self.groups) < self._limit or self._beside(file, number - 1) or self._beside(file, number + 1):
+        if not self.is_full or self._beside(file, number - 1) or self._beside(file, number + 1):
             return (number,)
         for step in (-1, 1):
             if self._beside(file, number + 2 * step) and (file, number + step) not in self._group_of:
@@ -174,7 +177,7 @@ class _Tray:
 
     def is_closed(self) -> bool:
         """Whether nothing more can be taken: all groups are open, and none in the present thousand tokens."""
-        if not self._page or len(self.groups) < self._limit:
+        if not self._page or not self.is_full:
             return False
         return all(group.page != self._page for group in self.groups)
 
@@ -182,7 +185,7 @@ class _Tray:
         """Print an excerpt, unless it says what was said; False when there is no more room."""
         number = excerpt.number
         before, after = self._beside(file, number - 1), self._beside(file, number + 1)
-        if before is None and after is None and len(self.groups) >= self._limit:
+        if before is None and after is None and self.is_full:
             return True
         words = squashed(excerpt.text)
         if self._was_said(excerpt, words):
@@ -197,7 +200,7 @@ class _Tray:
         self._place(file, excerpt, before, after)
         self._left -= cost
         self._page = (self._budget - self._left) // PAGE
-        self._shown.append((excerpt, words))
+        self._shown.append((len(words), words, excerpt))
         return self._left > 0
 
     def _was_said(self, excerpt: Excerpt, words: str) -> bool:
@@ -206,10 +209,10 @@ class _Tray:
         That is a time, a name, a list mark: at most a quarter more, and only around what is long enough to be told.
         """
         size = len(words)
-        for other, said in self._shown:
-            length = len(said)
+        more = size + max(_AROUND, size // 4) if size >= _ALIKE else size
+        for length, said, other in self._shown:
             if length > size:
-                same = words in said and size >= _ALIKE and length - size <= max(_AROUND, size // 4)
+                same = length <= more and words in said
             else:
                 same = said in words and (
                     length == size or (length >= _ALIKE and size - length <= max(_AROUND, length // 4))
@@ -226,13 +229,15 @@ class _Tray:
         if before is not None and after is not None:
             before.excerpts.extend(after.excerpts)
             self.groups.remove(after)
+            self.is_full = False
             for other in after.excerpts:
                 self._group_of[file, other.number] = before
         group = before or after
         if group is None:
             group = Group(file, page=self._page)
             self.groups.append(group)
-            self._files.add(file)
+            self.files.add(file)
+            self.is_full = len(self.groups) >= self._limit
         group.excerpts.append(excerpt)
         self._group_of[file, excerpt.number] = group
 

@@ -332,26 +332,27 @@ def _with_bonus(
 
 def _order(corpus: Corpus, slots: Ints, scores: Floats, preferred: frozenset[int]) -> list[int]:
     """Score, then what the user put first, then path and line."""
-    order: list[int] = (-scores).argsort(kind="stable").tolist()
-    values = scores.tolist()
-    ordered = [values[at] for at in order]
-    tied = [at for at in range(1, len(order)) if ordered[at] == ordered[at - 1]]
-    if not tied:
+    sorted_by = (-scores).argsort(kind="stable")
+    ordered = scores.take(sorted_by)
+    as_before = np.zeros(len(ordered) + 1, bool)
+    np.equal(ordered[1:], ordered[:-1], out=as_before[1:-1])
+    tied = (as_before[1:] | as_before[:-1]).nonzero()[0]
+    order: list[int] = sorted_by.tolist()
+    if not len(tied):
         return order
-    places = sorted({*tied, *(at - 1 for at in tied)})
-    some = [order[at] for at in places]
-    slots = slots[some]
+    some = sorted_by.take(tied)
+    slots = slots.take(some)
     files = corpus.column("file")[slots].tolist()
     paths = {file: corpus.files.paths_by_id[file] for file in set(files)}
     keys = zip(
-        [-values[at] for at in some],
+        (-ordered.take(tied)).tolist(),
         [file not in preferred for file in files],
         [paths[file] for file in files],
         corpus.column("first")[slots].tolist(),
         corpus.column("number")[slots].tolist(),
-        some,
+        some.tolist(),
         strict=True,
     )
-    for at, key in zip(places, sorted(keys), strict=True):
+    for at, key in zip(tied.tolist(), sorted(keys), strict=True):
         order[at] = key[-1]
     return order
