@@ -41,7 +41,10 @@ class Note:
 def read_note(lines: Lines, limit: int) -> Note:
     """Take a Markdown body apart; no passage is longer than ``limit`` characters."""
     blocks = read_blocks(lines.rows)
-    names = speaker_names(["\n".join(lines.rows[b.begin : b.end]) for b in blocks if b.kind in ("paragraph", "item")])
+    names = frozenset[str]()
+    if lines.text.find(":", lines.starts[0]) >= 0 or "：" in lines.text:
+        said = ["\n".join(lines.rows[b.begin : b.end]) for b in blocks if b.kind in ("paragraph", "item")]
+        names = speaker_names(said)
     reader = _Reader(lines, limit, names)
     for position, block in enumerate(blocks):
         if block.kind == "heading" and block.top:

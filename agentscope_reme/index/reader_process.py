@@ -3,6 +3,7 @@
 It needs nothing of numpy or bm25s, which take longer to import than all else.
 """
 
+import gc
 import marshal
 import os
 import sys
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
 Identity = tuple[int, int, int, int]
+_OBJECTS = 100_000  # a batch has fewer
 
 
 def identity(status: os.stat_result) -> Identity:
@@ -29,6 +31,10 @@ def serve() -> None:
     from ..vault.storage import Storage
     from .tokenizer import Tokenizer
 
+    # What a file is read into lives until its batch is sent, and nothing in it refers to itself: to look through it for
+    # garbage at every 700 new objects takes a thirtieth of the time and finds none.
+    gc.freeze()
+    gc.set_threshold(_OBJECTS)
     requests, answers, sender = sys.stdin.buffer, sys.stdout.buffer, Sender()
     try:
         hello = marshal.loads(receive(requests))

@@ -22,11 +22,14 @@ _NOT_ALL_PROSE = re.compile(r"[`\t]|~~~|    |<!--")
 _MAY_BEGIN_BLOCK = frozenset(" \t\r\n\f\v>`~<#*+-_=|0123456789")
 
 
-def prose_spans(text: str) -> list[tuple[int, int]]:
-    """The stretches of prose as ``(start, end)`` character offsets, in order; none crosses code or a comment."""
+def prose_spans(text: str, last: int | None = None) -> list[tuple[int, int]]:
+    """The stretches of prose as ``(start, end)`` character offsets, in order; none crosses code or a comment.
+
+    Those behind the character ``last`` may be left out.
+    """
     if _NOT_ALL_PROSE.search(text) is None:
         return [(0, len(text))]
-    return _Scanner(text).run()
+    return _Scanner(text).run(len(text) if last is None else last)
 
 
 def _runs_by_length(text: str, start: int, end: int) -> dict[int, Iterator[int]]:
@@ -53,11 +56,15 @@ class _Scanner:
         self._column = 0  # left over of a tab of which a container took a part
         self._spare = 0
 
-    def run(self) -> list[tuple[int, int]]:
+    def run(self, last: int) -> list[tuple[int, int]]:
+        """The stretches up to the end of the block in which the character ``last`` stands, or beyond it."""
         text, size = self._text, len(self._text)
         start, previous, line = _NO_PROSE, 0, 0
-        while line < size:
+        while line < size and (line <= last or start != _NO_PROSE):
             end = self._line_end(line)
+            if self._fence and not self._containers and text.find(self._fence, line, end) < 0:
+                line = end + 1  # the code goes on
+                continue
             inside = self._fence or self._containers or self._comment_depth != _NO_COMMENT
             if inside or (first := text[line]) in _MAY_BEGIN_BLOCK or first.isspace():
                 content, begins_block = self._line(line, end)

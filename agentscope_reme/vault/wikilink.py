@@ -162,7 +162,7 @@ def _find(text: str, source_path: str, first_line: int) -> Iterator[_Found]:
     key_known = False
     inline: str | None = None
     closer = ""
-    for start, end in prose_spans(text):
+    for start, end in prose_spans(text, text.rfind("[[")):
         for token in _TOKEN.finditer(text, start, end):
             mark = token.group()
             is_link = token.group(1) is not None

@@ -293,3 +293,19 @@ def test_links_in_front_matter_count_and_have_their_key_as_predicate() -> None:
 
 def test_unreadable_front_matter_has_no_links() -> None:
     assert front_matter_links(parse("---\nup: [[Alpha]]s\n---\n").front, "note.md") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("an `open [[x]]\nspan` ends on the next line", []),
+        ("an `open [[x]]\n\nspan` does not", ["x"]),
+        ("[[x]]\n\n```\n[[in code]]\n``\n~~~\n    ```\n[[still]]\n```\n[[y]] `c`\n\n    [[indented]]", ["x", "y"]),
+        ("- item\n  ```\n  [[in code]]\nleft\n[[y]]\n", ["y"]),
+        ("plain\nlines\n\u3000\n    [[lazy or code]]\n", []),
+        ("plain\nlines\n    [[lazy]]\n", ["lazy"]),
+        ("<!-- [[hidden]]\nstill --> [[y]]\n[[z]] `a`", ["y", "z"]),
+    ],
+)
+def test_what_follows_the_last_link_still_tells_whether_it_is_code(text, found):
+    assert [link.target_path for link in parse_links(text, "n.md")] == found
