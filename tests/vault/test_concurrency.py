@@ -10,6 +10,7 @@ import pytest
 
 from agentscope_reme.errors import NoteChanged, ReMeError
 from agentscope_reme.vault import JournalRecord, Vault
+from agentscope_reme.vault.history import History, Recording
 
 spawn = multiprocessing.get_context("spawn")
 
@@ -97,19 +98,21 @@ async def test_parallel_writes_of_one_version_let_one_through(vault: Vault) -> N
     assert "changed since you read it" in str(refused[0])
 
 
+@pytest.mark.parametrize("moment", ["recorded", "on the disk"])
 def test_an_edit_made_while_the_users_editor_saves_is_refused_or_seen(
-    vault: Vault, monkeypatch: pytest.MonkeyPatch
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """The editor takes no lock. It saves after the edit has read the note and before it is replaced."""
     vault.write_sync("a.md", "- tea\n- milk\n")
-    record = vault.log.record
+    owner, name = (History, "begin") if moment == "recorded" else (Recording, "finish")
+    real = getattr(owner, name)
 
-    def record_then_editor_saves(*args: object, **kwargs: object) -> object:
-        entry = record(*args, **kwargs)  # type: ignore[arg-type]
+    def editor_saves(*args: object, **kwargs: object) -> object:
+        out = real(*args, **kwargs)
         (vault.root / "a.md").write_text("- tea\n- milk\n- what the user just typed\n")
-        return entry
+        return out
 
-    monkeypatch.setattr(vault.log, "record", record_then_editor_saves)
+    monkeypatch.setattr(owner, name, editor_saves)
     with pytest.raises(NoteChanged, match="changed since you read it"):
         vault.edit_sync("a.md", "- tea", "- coffee")
     assert vault.read_sync("a.md").text == "- tea\n- milk\n- what the user just typed\n"
