@@ -121,11 +121,10 @@ class Recorder:
         """The messages that a task is about, by id: those of its session since its batch began."""
         session_id, since = str(payload.get("session_id") or ""), payload.get("since")
         begin = since if isinstance(since, int) else 0
-        journal = self._reme.vault.journal(session_id)
-        lines = await asyncio.to_thread(lambda: [line.id for line in journal.lines() if line.seq >= begin])
         if session_id in self._sessions:
-            self._sessions[session_id].handed_on()
-        return lines
+            self._sessions[session_id].handed_on()  # first: what comes meanwhile has a task of its own
+        journal = self._reme.vault.journal(session_id)
+        return await asyncio.to_thread(lambda: [line.id for line in journal.lines() if line.seq >= begin])
 
     async def flush(self) -> None:
         """Give everything that is new to the background. Never raises."""

@@ -12,6 +12,7 @@ from agentscope.pipeline import MsgHub
 
 from agentscope_reme import RecordingHook, ReMe
 from agentscope_reme.errors import NoteError
+from agentscope_reme.vault.dialog import Journal
 from tests.hooks.agents import agent_of, checkpoint, look, reme_over, user
 from tests.support.scripted_model import ScriptedModel, call
 
@@ -93,6 +94,27 @@ async def test_a_card_is_made_when_no_other_turn_comes(vault_dir):
         if "night train" in "".join(cards(vault_dir).values()):
             break
     assert "night train" in "".join(cards(vault_dir).values())
+    await reme.close()
+
+
+async def test_a_turn_that_comes_while_the_batch_before_it_is_taken_up_has_a_task_too(vault_dir, monkeypatch):
+    reme = reme_over(vault_dir, WINDOW, record_turns=100, record_idle=3600.0)
+    loop, lines = asyncio.get_running_loop(), Journal.lines
+    await reme.recorder.record("s1", [user(PREFERENCE)])
+    (first,) = reme.queue.pending("recorded")
+    late = user("My sister Anna arrives on 3 May 2027.")
+
+    def lines_and_then_a_turn(self):
+        found = list(lines(self))
+        monkeypatch.setattr(Journal, "lines", lines)
+        asyncio.run_coroutine_threadsafe(reme.recorder.record("s1", [late]), loop).result(20)
+        return iter(found)
+
+    monkeypatch.setattr(Journal, "lines", lines_and_then_a_turn)
+    taken = await reme.recorder.take_up(first.payload)
+    assert late.id not in taken
+    (second,) = [task for task in reme.queue.pending("recorded") if task.id != first.id]
+    assert late.id in await reme.recorder.take_up(second.payload)
     await reme.close()
 
 
