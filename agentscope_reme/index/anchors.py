@@ -4,7 +4,9 @@ Each link is a small document of its own, some characters to each side without t
 sum over the links that lead to it, the best first and each further one halved (retrieval ledger, section 5).
 """
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,9 +159,15 @@ class Anchors:
             self._paths = NumberedPaths.packed(map(self._paths.__getitem__, paths.tolist()))
             self._set(np.searchsorted(paths, sources), np.searchsorted(used, targets), leads)
 
-    def dump(self, paths: Sequence[str], renames: int) -> tuple[list[str], dict[str, Ints]]:
-        """The texts of targets, and arrays: slots by file and how many, targets by slot, their leads. Merges first.
+    @property
+    def targets(self) -> Texts:
+        """The texts of the links' targets. Not to be changed."""
+        return self._targets
 
+    def dump(self, paths: Sequence[str], targets: Iterable[str], renames: int) -> dict[str, Ints]:
+        """As arrays: slots by file and how many, targets by slot, their texts and leads. Merges first.
+
+        The texts of ``targets``, which links without words around them have as well, are there too: for the graph.
         ``renames`` is how many changes of names there were: what does not take account of all of them is not stored.
         """
         self.tidy(always=True)
@@ -172,23 +180,28 @@ class Anchors:
             found = leads >= 0
             files = {path: number for number, path in enumerate(paths)}
             leads[found] = [files.get(self._paths[lead], _UNKNOWN) for lead in leads[found].tolist()]
-        return [self._targets.names[number] for number in used.tolist()], {
+        known = dict.fromkeys(map(self._targets.names.__getitem__, used.tolist()))
+        others = (target for target in dict.fromkeys(targets) if target and target not in known)
+        texts, begins = PackedTexts(chain(known, others)).parts()
+        leads = np.append(leads, np.full(len(begins) - 1 - len(leads), _UNKNOWN, np.int32))
+        return {
             "file.anchors": np.array([first if count else 0 for first, count in held], np.int32),
             "file.links": np.array([count for _, count in held], np.int32),
             "anchors.target": np.searchsorted(used, self._target[:slots]).astype(np.int32),
             "anchors.lead": leads,
+            "anchors.texts": np.frombuffer(texts, np.uint8),
+            "anchors.begins": np.array(begins, np.uint64),
         }
 
     @classmethod
-    def load(
-        cls, index: KeywordIndex, paths: NumberedPaths, names: "Sequence[str] | PackedTexts", arrays: dict[str, Ints]
-    ) -> "Anchors":
+    def load(cls, index: KeywordIndex, paths: NumberedPaths, arrays: dict[str, Ints]) -> "Anchors":
         """The inverse of :meth:`dump`. Raises ValueError when the parts do not belong together.
 
         What is packed of the paths is there once for the caller and these.
         """
         anchors = cls()
         anchors.index = index
+        names = PackedTexts.of(arrays["anchors.texts"].data, array("Q", arrays["anchors.begins"].tobytes()))
         counts, firsts, targets = (arrays[name] for name in ("file.links", "file.anchors", "anchors.target"))
         holding = np.flatnonzero(counts)
         slots = np.repeat(firsts[holding], counts[holding])

@@ -21,6 +21,7 @@ from .files import Files, FilesById, KnownFile
 from .filtered import Filtered
 from .keyword import KeywordIndex
 from .keyword_columns import Ints, distinct
+from .link_records import targets_in
 from .own_memory import room_for
 from .stretches import STRETCH, Stretches
 
@@ -240,8 +241,8 @@ class Corpus:
         }
         arrays["file.slots"], arrays["file.units"] = self.files.slots(), self.files.column("units")
         names |= {"speakers": self.speakers}
-        names["targets"], more = self.anchors.dump(list(self.files), self.renames)
-        arrays |= more
+        targets = (target for known in self.files.living() for target in targets_in(known.packed_links))
+        arrays |= self.anchors.dump(list(self.files), targets, self.renames)
         for prefix, index in (("units", self.units), ("labels", self.labels), ("anchors", self.anchors.index)):
             terms, columns = index.dump()
             arrays[f"keyword.{prefix}.terms"] = np.frombuffer(terms, np.uint8)
@@ -262,7 +263,7 @@ class Corpus:
         corpus.units, corpus.labels = indexes["units"], indexes["labels"]
         corpus.files = Files.load(records, arrays, names)
         corpus.by_id = FilesById(corpus.files)
-        corpus.anchors = Anchors.load(indexes["anchors"], corpus.files.paths_by_id, names["targets"], arrays)
+        corpus.anchors = Anchors.load(indexes["anchors"], corpus.files.paths_by_id, arrays)
         corpus._table = {
             name: arrays[f"unit.{name}"] if name != "place" else np.zeros(corpus.units.slots, np.int32)
             for name in UNIT_FIELDS

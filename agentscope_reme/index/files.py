@@ -172,13 +172,14 @@ class Files(Mapping[str, KnownFile]):
     def column(self, name: str) -> Ints:
         """A column of numbers of the living files, in their order; a copy."""
         values = np.array(self._rows.columns[name])
-        return values[np.fromiter(self._rows.living(), np.int64, len(self))]
+        living = self._rows.living()
+        return values if isinstance(living, range) else values[np.array(living, np.int64)]
 
     def set_column(self, name: str, values: Ints) -> None:
         """Set a column; as many values as there are living files, in their order."""
-        column = self._rows.columns[name]
-        for number, value in zip(self._rows.living(), values.tolist(), strict=True):
-            column[number] = value
+        column, living = self._rows.columns[name], self._rows.living()
+        at = slice(None) if isinstance(living, range) else np.array(living, np.int64)
+        np.frombuffer(column, column.typecode)[at] = values  # no number becomes an object, which would leave holes
 
     def name_ends(self, numbers: Ints) -> Ints:
         """How the names of some files begin and end, by their ids: a row for each name, 0 where nobody looked."""
@@ -222,10 +223,11 @@ class Files(Mapping[str, KnownFile]):
 
         Objects of before show what was.
         """
-        old, ids = self._rows, list(self._rows.living())
-        if ids == list(range(len(old.paths))):
+        old, living = self._rows, self._rows.living()
+        if isinstance(living, range) or living == list(range(len(old.paths))):
             old.paths.settle()
-            return np.arange(len(ids))
+            return np.arange(len(old.paths))
+        ids = list(living)
         rows = Rows()
         new = {number: at for at, number in enumerate(ids)}
         rows.known = old.known

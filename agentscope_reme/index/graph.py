@@ -1,5 +1,6 @@
 """Which note links to which: out- and in-links, links that lead nowhere, and walks of a bounded size."""
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
@@ -107,24 +108,35 @@ class LinkGraph:
             if target:
                 self._sources.add(self._text_number(target), number)
 
-    def fill(self, paths: NumberedPaths, links: Pieces, names: Iterable[Iterable[str]]) -> None:
+    def fill(self, paths: NumberedPaths, links: Pieces, names: Iterable[Iterable[str]], targets: Texts) -> None:
         """Have an empty graph begin with many files: packed links and names of each, by the numbers of the paths.
 
-        What is settled of paths and links is there once for both.
+        ``targets`` has the texts of most links' targets. What is settled of all these is there once for both.
         """
         self._index.fill(paths, names)
         self._links = links.copy()
+        self._texts = targets.copy()
         # After what stays: what is needed for a moment leaves no holes in it.
-        numbers: dict[str, int] = {}
+        numbers = {text: number for number, text in self._texts.living()}
+        met = bytearray(len(self._texts.names))
+        others = array("I")  # files with other targets
         for number, packed in enumerate(self._links):
             for target in dict.fromkeys(targets_in(packed)):
-                if not target:
-                    continue
-                text = numbers.get(target)
-                if text is None:
-                    text = numbers[target] = self._new_text(target)
-                self._sources.add(text, number)
+                text = numbers.get(target) if target else None
+                if text is not None:
+                    if not met[text]:
+                        met[text] = 1
+                        self._alike.add(hash_of(_key(target)), text)
+                    self._sources.add(text, number)
+                elif target:
+                    others.append(number)
+        for target in [one for one, text in numbers.items() if not met[text]]:
+            self._texts.forget(target)
         del numbers  # first: an object that stays would keep the room of those that go
+        for number in dict.fromkeys(others):
+            for target in dict.fromkeys(targets_in(self._links[number])):
+                if target:
+                    self._sources.add(self._text_number(target), number)
         self._texts.settle()
         self._index.settle()
 

@@ -80,7 +80,9 @@ class Opened:
             opened.store.corpus = loaded.corpus
             opened.saved = loaded.corpus.revision
             files = loaded.corpus.files
-            opened.store.graph.fill(files.paths_by_id, files.links_by_id, map(_names, files.living()))
+            opened.store.graph.fill(
+                files.paths_by_id, files.links_by_id, map(_names, files.living()), loaded.corpus.anchors.targets
+            )
             give_back()
         return opened
 

@@ -20,7 +20,6 @@ from ..errors import ReMeError
 from ..expression import expression
 from ..vault.layout import METADATA
 from .corpus import Corpus
-from .texts import PackedTexts
 
 if TYPE_CHECKING:
     from ..vault.storage import Storage
@@ -31,7 +30,7 @@ FOLDER = f"{METADATA}/index"
 INDEX = f"{FOLDER}/index.jsonl.zst"
 LOCK = "writer.lock"
 FORMAT = "agentscope-reme index"
-VERSION = 8
+VERSION = 9
 _LEVEL = 3
 _DECODER = json.JSONDecoder()
 _PIECE = 262_144  # bytes
@@ -136,8 +135,6 @@ def load(storage: "Storage", fingerprint: str) -> Loaded:
                 if _digest(file) != header["arrays_sha256"]:
                     return Loaded(None, "its arrays do not have the checksum they should have")
                 named = header.pop("named")
-                # At once: objects that go in the end would leave holes between those that stay.
-                named["targets"] = PackedTexts(named["targets"])
                 arrays = _unpack_arrays(file, header["names"])
             return Loaded(Corpus.load(map(_decoded, lines), named, arrays))
         except FileNotFoundError:

@@ -1,5 +1,6 @@
 """Distinct texts and their numbers, of which a table of hashes takes a tenth of a dictionary's memory."""
 
+from array import array
 from collections.abc import Iterable, Iterator
 
 from ..vault.pairs import SEVERAL, Pairs, hash_of
@@ -13,6 +14,23 @@ class PackedTexts:
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._pieces = Pieces(text.encode("utf-8", "surrogatepass") for text in texts)
+
+    @classmethod
+    def of(cls, data: "bytes | memoryview", begins: "array[int]") -> "PackedTexts":
+        """The inverse of :meth:`parts`. Raises ValueError when the parts do not belong together."""
+        out = cls()
+        out._pieces = Pieces.of(data, begins)
+        return out
+
+    def parts(self) -> "tuple[bytes, array[int]]":
+        """All texts as UTF-8, one after the other, and where each begins and the last one ends."""
+        return self._pieces.parts()
+
+    def copy(self) -> "PackedTexts":
+        """The same texts, to be changed apart; those that are settled are there once for both."""
+        out = PackedTexts()
+        out._pieces = self._pieces.copy()
+        return out
 
     def __len__(self) -> int:
         return len(self._pieces)
@@ -54,6 +72,13 @@ class Texts:
         else:
             self.names = PackedTexts(dict.fromkeys(texts)) if packed else list(dict.fromkeys(texts))
         self._numbers.add_all(map(hash_of, self.names))
+
+    def copy(self) -> "Texts":
+        """The same texts, to be changed apart; what is settled of packed ones is there once for both."""
+        out = Texts()
+        out.names = self.names.copy()
+        out._new, out._free, out._numbers = dict(self._new), list(self._free), self._numbers.copy()
+        return out
 
     def of(self, text: str) -> int:
         """The number of a text; one that is not there is added."""

@@ -6,6 +6,7 @@ of open addresses, by which it is found and compared.
 
 from array import array
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from zlib import crc32
 
 _MOST_NEW = 2_048  # paths that wait in a dictionary
@@ -209,14 +210,14 @@ class _Packed:
         folders = self._folder = array("H" if len(self._folders) <= 0x1_0000 else "I", self._folder)[:]
         table = array("H" if size < 0xFFFF else "I", [0]) * room
         mask = room - 1
-        for number, folder in enumerate(folders):
-            if number in gone:
+        for number, (folder, begin, end) in enumerate(zip(folders, begins, islice(begins, 1, None), strict=False), 1):
+            if gone and number - 1 in gone:
                 continue
-            name = names[begins[number] : begins[number + 1]]
+            name = names[begin:end]
             at = crc32(name, folder) & mask
             while one := table[at]:
                 if folders[one - 1] == folder and names[begins[one - 1] : begins[one]] == name:
-                    raise ValueError(f"numbers and paths do not belong together: {self[number]} comes twice")
+                    raise ValueError(f"numbers and paths do not belong together: {self[number - 1]} comes twice")
                 at = at + 1 & mask
-            table[at] = number + 1
+            table[at] = number
         self._table, self._mask = table, mask

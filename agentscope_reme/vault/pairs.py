@@ -30,6 +30,20 @@ class Pairs:
     def __init__(self) -> None:
         self._sorted = array("Q")
         self._new = array("Q")
+        self._shared = False  # what is sorted, with a copy
+
+    def copy(self) -> "Pairs":
+        """The same pairs, to be changed apart; there once for both until one of them changes."""
+        self.settle()
+        out = Pairs()
+        out._sorted = self._sorted
+        out._shared = self._shared = True
+        return out
+
+    def _apart(self) -> "array[int]":
+        if self._shared:
+            self._sorted, self._shared = self._sorted[:], False
+        return self._sorted
 
     def __len__(self) -> int:
         self.settle()
@@ -55,7 +69,7 @@ class Pairs:
         pair = key << 32 | number
         at = bisect_left(self._sorted, pair)
         if at < len(self._sorted) and self._sorted[at] == pair:
-            del self._sorted[at]
+            del self._apart()[at]
 
     def has(self, key: int) -> bool:
         """Whether a key has a number."""
@@ -93,10 +107,10 @@ class Pairs:
                 pairs = list(dict.fromkeys(pairs))
             roomy = array("Q", pairs)
             del pairs  # first: an object that stays would keep the room of those that go
-            self._sorted = roomy[:]
+            self._sorted, self._shared = roomy[:], False
         else:
             for pair in self._new:
                 at = bisect_left(self._sorted, pair)
                 if at == len(self._sorted) or self._sorted[at] != pair:
-                    self._sorted.insert(at, pair)
+                    self._apart().insert(at, pair)
         self._new = array("Q")

@@ -7,6 +7,8 @@ import marshal
 import threading
 from array import array
 from collections.abc import Iterable, Iterator
+from itertools import islice
+from operator import gt
 
 _FEW = 1_024  # new and changed ones that wait in a dictionary
 _TOGETHER = 8  # pieces that are compressed together
@@ -18,7 +20,8 @@ class Pieces:
     def __init__(self, pieces: Iterable[bytes] = ()) -> None:
         # All as they came, where each of them begins and the last one ends, and by number those that changed since.
         self._state: tuple[bytearray, array[int], dict[int, bytes]] = (bytearray(), array("Q", [0]), {})
-        self._shared = False  # the first two, with a copy
+        self._shared = False  # the first two, with a copy: then what is added waits among those that changed
+        self._size = 0
         for piece in pieces:
             self.append(piece)
         self.settle()
@@ -27,12 +30,33 @@ class Pieces:
         """The same pieces, to be changed apart; those that are settled are there once for both."""
         out = Pieces()
         data, begins, changed = self._state
-        out._state = (data, begins, dict(changed))
+        out._state, out._size = (data, begins, dict(changed)), self._size
         out._shared = self._shared = True
         return out
 
+    @classmethod
+    def of(cls, data: "bytes | memoryview", begins: "array[int]") -> "Pieces":
+        """The inverse of :meth:`parts`. Raises ValueError when the parts do not belong together."""
+        if not begins or begins[0] != 0 or begins[-1] != len(data) or any(map(gt, begins, islice(begins, 1, None))):
+            raise ValueError("pieces of bytes and where they begin do not belong together")
+        out = cls()
+        out._state, out._size = (bytearray(data), _fitting(begins), {}), len(begins) - 1
+        return out
+
+    def parts(self) -> tuple[bytes, "array[int]"]:
+        """All pieces, one after the other, and where each begins and the last one ends."""
+        data, begins = self._joined()
+        return bytes(data), begins
+
+    def _joined(self) -> "tuple[bytearray, array[int]]":
+        data, begins = bytearray(), array("Q", [0])
+        for piece in self:
+            data += piece
+            begins.append(len(data))
+        return data, begins
+
     def __len__(self) -> int:
-        return len(self._state[1]) - 1
+        return self._size
 
     def __getitem__(self, number: int) -> bytes:
         data, begins, changed = self._state
@@ -43,8 +67,11 @@ class Pieces:
     def __setitem__(self, number: int, piece: bytes) -> None:
         changed = self._state[2]
         changed[number] = piece
-        if len(changed) > max(_FEW, len(self) // 4):
+        if self._many_changed():
             self.settle()
+
+    def _many_changed(self) -> bool:
+        return len(self._state[2]) > max(_FEW, self._size // 4)
 
     def __iter__(self) -> Iterator[bytes]:
         return map(self.__getitem__, range(len(self)))
@@ -52,26 +79,30 @@ class Pieces:
     def append(self, piece: bytes) -> None:
         """Add a piece; its number is how many there were."""
         data, begins, changed = self._state
-        if self._shared:
-            data, begins = data[:], begins[:]
-            self._state, self._shared = (data, begins, changed), False
-        data += piece
-        begins.append(len(data))
+        if not self._shared:
+            data += piece
+            begins.append(len(data))
+        else:
+            changed[self._size] = piece
+        self._size += 1  # last: others read meanwhile
+        if self._shared and self._many_changed():
+            self.settle()
 
     def settle(self) -> None:
         """Have all take as little memory as they can; done by itself where many have changed."""
-        data, begins = bytearray(), array("Q", [0])
-        if self._shared and not self._state[2]:
+        if self._shared and not self._many_changed():
             return
-        if self._state[2]:
-            for piece in self:
-                data += piece
-                begins.append(len(data))
-        else:
-            data, begins, _ = self._state
+        data, begins, changed = self._state
+        if changed:
+            data, begins = self._joined()
         # Copies, which have no room to grow.
-        self._state = data[:], array("I" if len(data) <= 0xFFFFFFFF else "Q", begins), {}
+        self._state = data[:], _fitting(begins), {}
         self._shared = False
+
+
+def _fitting(begins: "array[int]") -> "array[int]":
+    """The same numbers in as few bytes as they need, without room to grow."""
+    return array("I" if begins[-1] <= 0xFFFFFFFF else "Q", begins)
 
 
 class FoldedPieces:

@@ -1,5 +1,6 @@
 """The link graph: what leads where, whatever the order in which files came and went."""
 
+import asyncio
 from contextlib import nullcontext
 from unittest import mock
 
@@ -7,9 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentscope_reme import ReMeConfig
+from agentscope_reme.index import Index
 from agentscope_reme.index.graph import Edge, LinkGraph
 from agentscope_reme.index.link_records import packed_links
+from agentscope_reme.index.texts import Texts
 from agentscope_reme.models import FileLink
+from agentscope_reme.vault import Vault
 from agentscope_reme.vault.link_target import LinkRule
 from agentscope_reme.vault.numbered_paths import NumberedPaths
 from agentscope_reme.vault.pieces import Pieces
@@ -180,7 +185,9 @@ def compare_with_a_new_graph(
     for path in sorted(files, reverse=True):
         anew.set_file(path, *files[path])
     linked = Pieces(packed_links(links) for links, _ in files.values())
-    at_once.fill(NumberedPaths(files), linked, (names for _, names in files.values()))
+    # Texts of targets that are known: some of those that are met, and others.
+    known = Texts(TARGETS[::2], packed=True)
+    at_once.fill(NumberedPaths(files), linked, (names for _, names in files.values()), known)
     compare(changed, anew, files)
     compare(at_once, anew, files)
 
@@ -249,3 +256,27 @@ def test_of_two_paths_in_two_normal_forms_each_has_the_literal_links_that_are_sp
     built = graph({composed: "", decomposed: "", "a.md": f"[[{composed}]]", "b.md": f"[[{decomposed}]]"})
     assert [one.path for one in built.neighbours(composed)] == ["a.md"]
     assert [one.path for one in built.neighbours(decomposed)] == ["b.md"]
+
+
+def test_an_opened_graph_has_the_targets_texts_once_with_the_words_around_links(tmp_path):
+    """Those of links in the front matter too, which have no words around them; after changes each has its own."""
+    (tmp_path / "a.md").write_text("---\nsee: '[[only in front]]'\n---\nA word [[b]] and [[张三]] beside.\n", "utf-8")
+    (tmp_path / "b.md").write_text("Nothing links from here.\n", "utf-8")
+    built = Index(Vault(tmp_path), ReMeConfig(vault_dir=tmp_path))
+    asyncio.run(_synced(built))
+    index = Index(Vault(tmp_path), ReMeConfig(vault_dir=tmp_path))
+    opened = index._opened()
+    assert opened.store.corpus.files
+    graph, anchors = opened.store.graph, opened.store.corpus.anchors
+    assert {text for _, text in graph._texts.living()} == {"b", "张三", "only in front"}
+    assert graph._texts.names._pieces._state[0] is anchors.targets.names._pieces._state[0]
+    assert [edge.link.target_path for edge in graph.outlinks("a.md")] == ["only in front", "b", "张三"]
+    graph.set_file("a.md", ())
+    assert {text for _, text in graph._texts.living()} == set()
+    assert {"b", "张三"} <= {text for _, text in anchors.targets.living()}
+    asyncio.run(index.close())
+
+
+async def _synced(index: Index) -> None:
+    await index.sync()
+    await index.close()

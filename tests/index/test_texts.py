@@ -56,6 +56,28 @@ def test_a_forgotten_text_is_not_there_and_its_number_comes_again(hashes, packed
         assert len(known.names) <= max(1, len({text for _, text in steps}))
 
 
+@pytest.mark.parametrize("packed", [False, True])
+@given(
+    asked=st.lists(st.text(max_size=1), max_size=9),
+    steps=st.lists(st.tuples(st.booleans(), st.booleans(), st.text(max_size=1)), max_size=20),
+    most_new=st.integers(0, 5),
+)
+def test_texts_and_a_copy_of_them_change_apart(packed, asked, steps, most_new):
+    with mock.patch.object(texts, "_MOST_NEW", most_new):
+        known = Texts(asked, packed=packed)
+        both = {False: known, True: known.copy()}
+        plain = {side: {text: number for number, text in known.living()} for side in both}
+        for side, comes, text in steps:
+            if comes:
+                plain[side][text] = both[side].of(text)
+            else:
+                both[side].forget(text)
+                plain[side].pop(text, None)
+            for one, texts_of_it in both.items():
+                assert {text: number for number, text in texts_of_it.living()} == plain[one]
+                assert all(texts_of_it.known(text) == number for text, number in plain[one].items())
+
+
 def test_texts_that_come_by_the_thousand_leave_no_dictionary_behind():
     known = Texts()
     known.expect(True)

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from array import array
 from unittest.mock import patch
 
 import pytest
@@ -42,6 +43,8 @@ def test_every_piece_is_what_it_was_last_set_to(kind, first, changes, few):
             assert len(pieces) == len(plain)
         assert [list(before) for before, _ in left] == [was for _, was in left]
         assert list(kind(pieces)) == plain
+        if kind is Pieces:
+            assert list(Pieces.of(*pieces.parts())) == plain
 
 
 @pytest.mark.parametrize("kind", [Pieces, FoldedPieces])
@@ -92,3 +95,9 @@ def test_a_copy_shares_what_is_settled_until_one_of_both_grows():
     pieces.append(b"three")
     copy.append(b"four")
     assert (list(copy), list(pieces)) == ([b"changed", b"two", b"four"], [b"one", b"two", b"three"])
+
+
+@pytest.mark.parametrize("begins", [[], [1, 3], [0, 2], [0, 3, 2, 3], [0, 4]])
+def test_parts_that_do_not_belong_together_are_refused(begins):
+    with pytest.raises(ValueError, match="belong together"):
+        Pieces.of(b"abc", array("Q", begins))
