@@ -13,6 +13,10 @@ _LONGEST_WHOLE = 160
 _MOST_PARTS = 24
 _MOST_NUMBERS = 6
 
+# Hashes of commits and images, and how many of their characters people write.
+_HASH_LENGTHS, _SHORT_HASHES = frozenset((40, 64)), (7, 8, 10, 12)
+_HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+
 _SEPARATORS = ("/\\:@", "-_&", ".", "'")
 _CAMEL = expression(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z][A-Z])(?=[A-Z][a-z]{2})")
 # Whether there is such a place, found faster.
@@ -52,6 +56,9 @@ def split_compound(word: str) -> Compound | None:
     if word.endswith(("++", "#")):
         bare = word.rstrip("+#")
         return Compound(word.casefold(), pieces=(bare.casefold(),))
+    if len(word) in _HASH_LENGTHS and _HEX.fullmatch(word):
+        whole = word.casefold()
+        return Compound(whole, pieces=tuple(whole[:length] for length in _SHORT_HASHES))
     if word.isalpha() and (word.islower() or word.isupper() or not _HAS_CAMEL.search(word)):
         return None
     dotted = "." in word

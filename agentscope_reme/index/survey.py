@@ -14,7 +14,7 @@ from functools import cached_property
 from ..expression import expression
 from .simplified import simplified
 from .time_words import ANYTHING, SIGNS, WORDS, lower_case
-from .words import in_narrow_forms
+from .words import UNSEEN, in_narrow_forms
 
 # Digits beyond ASCII lie among these; what has one of them is searched as ever.
 _OTHER_DIGITS = "\u0660-\u1c59\ua620-\uabf9\U000104a0-\U0001e959"
@@ -50,7 +50,7 @@ class Survey:
         if self.text.isascii() or _LINK_MARK in self.text:  # the wide mark would become one of an embedded file
             return ""
         narrow = in_narrow_forms(self.text)
-        if not unicodedata.is_normalized("NFKC", narrow):
+        if not unicodedata.is_normalized("NFKC", narrow) or UNSEEN.search(narrow) is not None:
             return ""
         return simplified(narrow)
 

@@ -40,6 +40,9 @@ _ASCII_WORD = expression(
 )
 _LONGEST_COMPOUND = 256
 _PLAIN = re.compile(rf"(?:{_LETTER})+")
+# Signs that are not seen, and the hyphen into which NFKC makes the one that does not break (U+2011), which language
+# models write in names such as "db-prod-2".
+UNSEEN = re.compile("[\u00ad\u200b\u2010\u2060\ufeff]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # What may stand around a plain word and belongs to no word: C++ and C# keep their signs.
 _AROUND = "".join(set(string.punctuation) - set("+#"))
@@ -51,12 +54,16 @@ _GLUE = frozenset("/\\_@-.:=&")
 def normalised(text: str) -> str:
     """NFKC: full-width and half-width forms, ligatures and circled digits become what they stand for.
 
-    Traditional Chinese characters become simplified ones.
+    Traditional Chinese characters become simplified ones, hyphens of Unicode's own common ones; what is not seen (soft
+    hyphens, spaces without width) goes.
     """
     if text.isascii():
         return text
     # A text without the commonest of them is mostly in NFKC, which is found out far faster than it is made.
-    return simplified(unicodedata.normalize("NFKC", in_narrow_forms(text)))
+    text = unicodedata.normalize("NFKC", in_narrow_forms(text))
+    if UNSEEN.search(text) is not None:
+        text = UNSEEN.sub(lambda match: "-" if match.group() == "\u2010" else "", text)
+    return simplified(text)
 
 
 def in_narrow_forms(text: str) -> str:

@@ -57,3 +57,36 @@ async def test_who_has_both_parts_of_a_word_with_a_hyphen_is_still_found(put, op
     put("a.md", "A well known baker.\n")
     put("b.md", "Otters at the lake.\n")
     assert [hit.path for hit in (await open_index().search("well-known")).hits] == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("db\u2011prod\u20112", "db-prod-2"), ("Wi\u2011Fi", "wifi"), ("Wi\u2010Fi", "wi-fi"),
+        ("inter\u00adnational", "international"), ("pass\u200bword", "password"), ("\ufeffzebra", "zebra"),
+    ],
+)  # fmt: skip
+async def test_signs_that_are_not_seen_or_look_alike_make_no_other_word(put, open_index, written, asked):
+    put("a.md", f"See {written} here.\n")
+    put("b.md", "Otters at the lake.\n")
+    for query in (asked, written):
+        result = await open_index().search(query)
+        assert (result.status, [hit.path for hit in result.hits]) == ("ok", ["a.md"])
+    assert written.strip("\ufeff") in result.hits[0].text
+
+
+COMMIT = "9fceb02d0ae598e95dc970b74767f19372d61af8"
+
+
+@pytest.mark.parametrize("query", ["9fceb02", "9fceb02d", "9fceb02d0ae5", COMMIT, COMMIT.upper()])
+async def test_a_commit_is_found_by_the_beginning_of_its_hash(put, open_index, query):
+    put("a.md", f"Commit {COMMIT} broke the build.\n")
+    put("b.md", "Otters at the lake, number 9 of 02.\n")
+    result = await open_index().search(query)
+    assert (result.status, result.hits[0].path) == ("ok", "a.md")
+
+
+async def test_a_short_hash_is_found_by_the_whole_one(put, open_index):
+    put("a.md", "Commit 9fceb02 broke the build.\n")
+    put("b.md", "Otters at the lake.\n")
+    assert (await open_index().search(COMMIT)).hits[0].path == "a.md"
