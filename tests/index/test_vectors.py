@@ -2,11 +2,9 @@
 
 import asyncio
 import logging
-import os
 import random
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -174,21 +172,6 @@ async def test_prefixes_are_put_before_questions_and_texts(three_notes, open_wit
 
 
 # --- what it costs ------------------------------------------------------------------------------------------------
-
-
-async def test_touching_a_thousand_notes_embeds_nothing(open_with, put, vault_dir):
-    for number in range(1_000):
-        put(f"n{number}.md", f"Text number {number}.\n")
-    model = FakeEmbedding()
-    index = open_with(model)
-    await index.embed()
-    assert len(set(model.texts)) == len(model.texts) == 1_000
-    later = time.time_ns() + 10**9
-    for path in vault_dir.glob("n*.md"):
-        os.utime(path, ns=(later, later))
-    report = await index.embed()
-    assert report.embedded == 0
-    assert len(model.texts) == 1_000
 
 
 @pytest.mark.parametrize(

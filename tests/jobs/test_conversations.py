@@ -13,7 +13,7 @@ from agentscope_reme import ReMe
 from agentscope_reme.errors import ReMeError
 from agentscope_reme.jobs.registry import jobs
 from agentscope_reme.jobs.text import as_text
-from agentscope_reme.service.cli import make_app
+from agentscope_reme.service.cli import asked_for, make_app
 from tests.support.scripted_model import ScriptedModel
 
 TALK = [
@@ -30,7 +30,7 @@ async def run(vault_dir: Path, *arguments: Any, **options: Any) -> Any:
 def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code: object = 0
     try:
-        make_app()(["auto_memory", *arguments], prog_name="agentscope-reme")
+        make_app(asked_for(["auto_memory"]))(["auto_memory", *arguments], prog_name="agentscope-reme")
     except SystemExit as done:
         code = done.code or 0
     printed = capsys.readouterr()

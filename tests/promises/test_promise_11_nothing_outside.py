@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from agentscope_reme import ReMe, ReMeLongTermMemory
 from agentscope_reme.errors import ConfigError, ReMeError
-from agentscope_reme.service.cli import make_app
+from agentscope_reme.service.cli import asked_for, make_app
 from agentscope_reme.vault import JournalRecord, Vault
 from tests.toolkit.agents import agent_with, call_tool, model_of, text_of
 from tests.vault.hostile import HOSTILE, NO_FILE, OPERATIONS
@@ -121,7 +121,7 @@ QUICK = ("../vault_secret/s.md", "/etc/passwd", "~/.ssh/id", "C:\\x", "file:///e
     "path", [pytest.param(path, marks=[] if path in QUICK else [pytest.mark.slow]) for path in COMMANDED]
 )
 def test_promise_11_every_command_refuses_with_exit_code_1(stage: Stage, path: str) -> None:
-    runner, app = CliRunner(), make_app()
+    runner = CliRunner()
     commands = {
         "read": [path],
         "stat": [path],
@@ -141,7 +141,8 @@ def test_promise_11_every_command_refuses_with_exit_code_1(stage: Stage, path: s
         "forget": [path],
     }
     for name, arguments in (*commands.items(), ("move", ["kept.md", path])):
-        done = runner.invoke(app, [name, *arguments, "--vault", str(stage.vault)])
+        line = [name, *arguments, "--vault", str(stage.vault)]
+        done = runner.invoke(make_app(asked_for(line)), line)  # as the program does
         assert done.exit_code == 1, (name, done.output)
         assert done.exception is None or isinstance(done.exception, SystemExit)
         assert SECRET not in done.output

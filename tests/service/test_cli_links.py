@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentscope_reme.service.cli import make_app
+from agentscope_reme.service.cli import asked_for, make_app
 
 Answer = tuple[int, str, str]
 Run = Callable[..., Answer]
@@ -20,7 +20,7 @@ def run(vault_dir: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     def command(*arguments: str, vault: Path = vault_dir) -> Answer:
         code: object = 0
         try:
-            make_app()([*arguments, "--vault", str(vault)], prog_name="agentscope-reme")
+            make_app(asked_for(list(arguments)))([*arguments, "--vault", str(vault)], prog_name="agentscope-reme")
         except SystemExit as done:
             code = done.code or 0
         printed = capsys.readouterr()
