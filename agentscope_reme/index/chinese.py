@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from ..expression import expression
 from .simplified import simplified
 
 HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -22,6 +23,10 @@ FUNCTION_CHARS = _PARTICLES | frozenset("在和与或把被就都也还很有没
 _CONTENT_WORDS = frozenset(("了解", "目的", "的确", "的士", "自我", "他人"))
 _ANY_HAN = re.compile(f"[{HAN}]")
 _PAIRS = re.compile(r"(?=(..))", re.DOTALL)
+# The same in a text with other signs, which takes one pass; "" stands for a character alone.
+_PAIRS_BETWEEN = re.compile(f"[{HAN}{KANA}](?:(?<=([{HAN}{KANA}].))|(?<![{HAN}{KANA}].)(?![{HAN}{KANA}]))", re.DOTALL)
+_PAIRS_AND_SINGLES = expression(f"(?=([{HAN}{KANA}]{{2}}|(?<![{HAN}{KANA}])[{HAN}{KANA}](?![{HAN}{KANA}])))")
+_RUN = expression(f"[{HAN}{KANA}]+")
 _MOST_RUN = 100_000
 
 
@@ -48,6 +53,11 @@ class Bigrams:
         if size < 3:
             return [run]
         return [run[:2], run[1:]] if size == 3 else _PAIRS.findall(run)
+
+    def cut_all(self, stretch: str) -> list[str]:
+        """Terms of the Chinese and Japanese runs in a text."""
+        found: list[str] = _PAIRS_BETWEEN.findall(stretch)
+        return _PAIRS_AND_SINGLES.findall(stretch) if "" in found else found
 
 
 class JiebaWords:
@@ -93,6 +103,10 @@ class JiebaWords:
         for begin in range(0, len(run), _MOST_RUN):
             words.extend(word for word in self._jieba.cut_for_search(run[begin : begin + _MOST_RUN]) if word.strip())
         return words
+
+    def cut_all(self, stretch: str) -> list[str]:
+        """Terms of the Chinese and Japanese runs in a text."""
+        return [word for run in _RUN.findall(stretch) for word in self.cut(run)]
 
 
 def _load_jieba(user_dict: Path | None) -> Any:

@@ -25,6 +25,7 @@ from .words import (
     pieces,
     plain_word,
     segments,
+    stretches,
     words_of,
 )
 
@@ -136,14 +137,17 @@ class Tokenizer:
 
     def _collect(self, text: str, out: list[str]) -> None:
         """Add the terms of a text in NFKC without dates."""
-        words, cut = self._words, self._runs.cut
-        for piece in pieces(text):
-            if piece < FIRST_SPACELESS:
-                out += words[piece]
-            elif FIRST_HAN <= piece < AFTER_HAN or is_run(piece):
-                out += cut(piece)
+        words, runs = self._words, self._runs
+        for stretch in stretches(text):
+            if stretch < FIRST_SPACELESS:
+                out += words[stretch]
+            elif FIRST_HAN <= stretch < AFTER_HAN:
+                out += runs.cut_all(stretch)
+            elif is_run(stretch):
+                for run in pieces(stretch):
+                    out += runs.cut(run)
             else:
-                out += words[piece]
+                out += words[stretch]
 
     def query(self, text: str, today: date | None = None) -> QueryTerms:
         """Take a question apart; ``today`` resolves "yesterday" and the like."""

@@ -16,12 +16,16 @@ _SPACELESS = f"{HAN}{KANA}{HANGUL}{THAI_LAO_BURMESE_KHMER}"
 _EMOJI = "\u2300-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001f1e5\U0001f200-\U0001faff"
 _FLAG = "\U0001f1e6-\U0001f1ff"
 _DRESS = "\ufe0f\U0001f3fb-\U0001f3ff"
-_PIECE = re.compile(
-    f"[{HAN}{KANA}]+|[{HANGUL}]+|[{THAI_LAO_BURMESE_KHMER}]+|[{_FLAG}]{{2}}"
+_OTHER_PIECES = (
+    f"[{HANGUL}]+|[{THAI_LAO_BURMESE_KHMER}]+|[{_FLAG}]{{2}}"
     f"|[{_EMOJI}][{_DRESS}]*(?:\u200d[{_EMOJI}][{_DRESS}]*)*"
     # A word begins with a letter or digit; signs before it belong to no word.
     f"|[^\\W_][^\\s{_SPACELESS}{_EMOJI}{_FLAG}]*"
 )
+_PIECE = re.compile(f"[{HAN}{KANA}]+|{_OTHER_PIECES}")
+# Space and signs that stand between runs of Chinese and belong to no word.
+_BETWEEN = r"\s!-/:-@\[-`{-~\u2010-\u2027\u2030-\u205e\u3001-\u3004\u3008-\u3020"
+_STRETCH = re.compile(f"[{HAN}{KANA}][{HAN}{KANA}{_BETWEEN}]*|{_OTHER_PIECES}")
 _WIDE = tuple((wide, unicodedata.normalize("NFKC", wide)) for wide in "，：？（）；！\xa0")
 # Below the first no piece is of a script without spaces, between the others every one is: cheap tests before the exact.
 FIRST_SPACELESS, FIRST_HAN, AFTER_HAN = "\u0e01", "\u4e00", "\ua000"
@@ -88,6 +92,11 @@ def segments(text: str, mentions: Sequence[DateMention]) -> Iterator[str | DateM
 def pieces(text: str) -> list[str]:
     """Pieces between spaces and at script borders: runs without spaces, emoji, and the rest."""
     return text.split() if text.isascii() else _PIECE.findall(text)
+
+
+def stretches(text: str) -> list[str]:
+    """The same, but runs of Chinese and Japanese with nothing but space and signs between as one."""
+    return text.split() if text.isascii() else _STRETCH.findall(text)
 
 
 def is_run(piece: str) -> bool:

@@ -458,3 +458,15 @@ def test_capitals_and_digits_part_a_word(word):
         assert {part.casefold() for part in parts} - {found.whole} <= set(found.parts)
     if found is None:
         assert len(parts) == 1 or word.isupper() or word.islower()
+
+
+@given(
+    st.lists(st.text(st.sampled_from("猫山茶の々カ"), min_size=1, max_size=5), min_size=1, max_size=6),
+    st.lists(
+        st.sampled_from(["，", "。", " ", "\n", "、", "：“", "——", " - ", "_", "[", "·", "←"]), min_size=6, max_size=6
+    ),
+)
+def test_signs_between_runs_of_chinese_make_no_pair(runs, signs):
+    text = "".join(run + sign for run, sign in zip(runs, signs, strict=False))
+    expected = [run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))]
+    assert Tokenizer().terms(text) == expected
