@@ -46,18 +46,17 @@ class Anchors:
         self._leads = grown(self._leads, len(self._targets.names), _UNKNOWN)
         # While no file had a link to it, nobody had doubts.
         self._leads[self._target[added.start : added.stop]] = _UNKNOWN
-        begin = added.start
-        for path, count in zip(paths, counts.tolist(), strict=True):
-            if count:
-                self._hold(path, begin, count)
-                begin += count
+        holding = counts.nonzero()[0]
+        if len(holding):
+            numbers = np.array([self._paths.of(paths[at]) for at in holding.tolist()])
+            self._hold(numbers, added.start, counts[holding])
 
     def rename(self, path: str, new_path: str) -> None:
         """Say that a file's links stand in another."""
         first, count = self._held(path)
         if count:
             self._count[self._paths.of(path)] = 0
-            self._hold(new_path, first, count)
+            self._hold(np.array([self._paths.of(new_path)]), first, np.array([count]))
 
     def remove(self, path: str) -> None:
         """Forget the links of a file."""
@@ -66,11 +65,12 @@ class Anchors:
             self._count[self._paths.of(path)] = 0
             self.index.remove(range(first, first + count))
 
-    def _hold(self, path: str, first: int, count: int) -> None:
-        number = self._paths.of(path)
-        self._first, self._count = grown(self._first, number + 1), grown(self._count, number + 1)
-        self._first[number], self._count[number] = first, count
-        self._source[first : first + count] = number
+    def _hold(self, numbers: Ints, first: int, counts: Ints) -> None:
+        """Have the files with some numbers hold so many links each, those from slot ``first`` on."""
+        room, ends = int(numbers.max()) + 1, counts.cumsum()
+        self._first, self._count = grown(self._first, room), grown(self._count, room)
+        self._first[numbers], self._count[numbers] = first + ends - counts, counts
+        self._source[first : first + int(ends[-1])] = numbers.repeat(counts)
 
     def _held(self, path: str) -> tuple[int, int]:
         number = self._paths.known(path)

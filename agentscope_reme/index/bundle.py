@@ -7,9 +7,10 @@ A process that reads many batches for another (:mod:`.read_ahead`) numbers their
 
 import marshal
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count, islice
 from operator import attrgetter
 
 from .entries import UNIT_FIELDS, FileEntry, UnitEntry, tells
@@ -32,22 +33,18 @@ Read = tuple[FileEntry, Sequence[UnitEntry]]
 Numbers = tuple["array[int]", "array[int]"]  # of all occurrences in order, and how many each text has
 
 
-class Terms(dict[str, int]):
+class Terms(defaultdict[str, int]):
     """Numbers of terms, in the order in which they are first asked for."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._new: list[str] = []
-
-    def __missing__(self, term: str) -> int:
-        number = self[term] = len(self)
-        self._new.append(term)
-        return number
+        super().__init__(count().__next__)
+        self._told = 0
 
     def news(self) -> tuple[int, bytes]:
         """The terms that are new since this was last asked, for :meth:`~.numbered.Glossary.add`."""
-        new, self._new = self._new, []
-        return len(self) - len(new), "\n".join(new).encode("utf-8", "surrogatepass")
+        first, self._told = self._told, len(self)
+        new = list(islice(reversed(self), self._told - first))
+        return first, "\n".join(reversed(new)).encode("utf-8", "surrogatepass")
 
 
 def numbers_in(texts: Iterable[Sequence[str]], terms: Terms) -> Numbers:

@@ -100,8 +100,10 @@ class Corpus:
         for entry in entries:
             self.revision += 1
             old = self.files.get(entry.path)
-            known = _names(old) if old is not None else ()
-            self._remove(entry.path)
+            known: tuple[str, ...] = ()
+            if old is not None:
+                known = _names(old)
+                self._remove(entry.path)
             if known != _names(entry):
                 self._note_names(known + _names(entry))
             if entry.fault:
@@ -130,7 +132,7 @@ class Corpus:
             entry.slots, entry.start = slots[end - count : end], begin
             entry.voices = frozenset(table["speaker"][end - count : end].tolist()) - {-1} if batch.speakers else _MUTE
             self.speaking.update(entry.voices)
-            self.files.put(entry)
+        self.files.put_all(entries)
         self._place(table, slots, begins.repeat(counts) + numbers, counts)
 
     def _add_rows(self, slots: range, fields: dict[str, Ints]) -> dict[str, Ints]:

@@ -8,6 +8,7 @@ import marshal
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
+from operator import attrgetter
 from typing import Any, cast
 
 import numpy as np
@@ -83,26 +84,32 @@ class Files(Mapping[str, KnownFile]):
 
     def put(self, entry: FileEntry) -> KnownFile:
         """Add a file under a new id, behind all others; what is known of its path is forgotten first."""
-        rows, number = self._rows, len(self._rows.paths)
-        self._forget(entry.path)
+        self.put_all((entry,))
+        return KnownFile(self._rows, len(self._rows.paths) - 1)
+
+    def put_all(self, entries: Sequence[FileEntry]) -> None:
+        """The same of some files, whose paths differ."""
+        rows, first = self._rows, len(self._rows.paths)
+        digests = b"".join([digest_of(entry.digest) for entry in entries])
+        pieces = [entry.packed or packed(entry) for entry in entries]
+        for entry in entries:
+            self._forget(entry.path)
         for name, column in rows.columns.items():
-            if name in NAMED:
-                column.append(rows.number_of(name, getattr(entry, name)))
-            elif name not in _LATER:
-                column.append(getattr(entry, name))
-            else:
-                column.append(0)
-        rows.digests += digest_of(entry.digest)
-        card, rest, links = entry.packed or packed(entry)
-        rows.cards.append(card)
-        rows.rests.append(rest)
-        rows.links.append(links)
-        if entry.fault:
-            rows.faults[number] = entry.fault
-        rows.paths.add(entry.path)  # last: whoever finds the file finds all of it
-        known = KnownFile(rows, number)
-        known.slots, known.voices = np.asarray(entry.slots, np.int32), entry.voices
-        return known
+            if name in _LATER:
+                column.frombytes(bytes(column.itemsize * len(entries)))
+                continue
+            values = map(attrgetter(name), entries)
+            column.extend([rows.number_of(name, value) for value in values] if name in NAMED else values)
+        rows.digests += digests
+        for number, (entry, (card, rest, links)) in enumerate(zip(entries, pieces, strict=True), first):
+            rows.cards.append(card)
+            rows.rests.append(rest)
+            rows.links.append(links)
+            if entry.fault:
+                rows.faults[number] = entry.fault
+            rows.paths.add(entry.path)  # last: whoever finds the file finds all of it
+            known = KnownFile(rows, number)
+            known.slots, known.voices = np.asarray(entry.slots, np.int32), entry.voices
 
     def rename(self, path: str, new_path: str) -> KnownFile:
         """Give a file another path, behind all others."""

@@ -95,10 +95,12 @@ class LinkGraph:
         ``links`` may be packed (:func:`~.link_records.packed_links`).
         """
         packed = links if isinstance(links, bytes) else packed_links(links)
-        if path in self._index and self._packed(path) == packed:  # as after most changes of a note
-            self._index.add(path, names)
-            return
-        self._forget_links(path)
+        known = self._index.number(path)
+        if known is not None:
+            if self._links[known] == packed:  # as after most changes of a note
+                self._index.add(path, names)
+                return
+            self._forget_links(path)
         number = self._index.add(path, names)
         if number == len(self._links):
             self._links.append(packed)

@@ -93,7 +93,6 @@ class LinkIndex:
         """
         self._paths = paths.copy()
         for number, (path, some) in enumerate(zip(paths, names, strict=True)):
-            self._names.append(b"")
             self._note(path, number, *self._spelt(path, some))
 
     def add(self, path: str, names: Iterable[str] = ()) -> int:
@@ -102,8 +101,6 @@ class LinkIndex:
         number = self._paths.known(path)
         if number is None:
             number = self._paths.add(path, self._free.pop() if self._free else None)
-            if number == len(self._names):
-                self._names.append(b"")
             self._note(path, number, exact, base, kept)
         elif kept != self._names_of(number):
             self._forget_names(number)
@@ -126,10 +123,13 @@ class LinkIndex:
         self._note_names(number, kept)
 
     def _note_names(self, number: int, kept: tuple[str, ...]) -> None:
-        if kept:
-            self._names[number] = "\n".join(kept).encode("utf-8", "surrogatepass")
-            for name in kept:
-                self._by_name.add(hash_of(name), number)
+        packed = "\n".join(kept).encode("utf-8", "surrogatepass")
+        if number == len(self._names):
+            self._names.append(packed)
+        elif packed:
+            self._names[number] = packed
+        for name in kept:
+            self._by_name.add(hash_of(name), number)
 
     def expect(self, many: bool) -> None:
         """Say whether many paths are about to come."""

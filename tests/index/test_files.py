@@ -105,6 +105,32 @@ def entry(path: str, **changes) -> FileEntry:
     return FileEntry(path, 1, 2, 3, 4, changes.pop("digest", "0" * 64), **changes)
 
 
+def test_files_put_together_are_as_those_put_one_by_one_and_none_is_there_when_one_cannot_be_kept():
+    together, apart = Files(), Files()
+    some = [
+        entry(f"{name}.md", title=name, kind=kind, fault="half" * (name == "b")) for name, kind in ("ax", "by", "cx")
+    ]
+    for number, one in enumerate(some):
+        one.slots = np.arange(3 * number, 3 * number + number)
+    together.put(entry("b.md"))
+    apart.put(entry("b.md"))
+    together.put_all(some)
+    for one in some:
+        apart.put(one)
+    assert list(together) == list(apart) == ["a.md", "b.md", "c.md"]
+    assert together.slots().tolist() == apart.slots().tolist() == [3, 6, 7]
+    for path in together:
+        mine, other = together[path], apart[path]
+        assert (mine.id, mine.card, mine.kind, mine.fault, mine.size) == (
+            other.id, other.card, other.kind, other.fault, other.size,
+        )  # fmt: skip
+    with pytest.raises(ValueError, match="no SHA-256"):
+        together.put_all([entry("d.md"), entry("e.md", digest="00")])
+    assert list(together) == ["a.md", "b.md", "c.md"]
+    together.put(entry("f.md"))
+    assert together["f.md"].mtime == 2
+
+
 def test_what_is_changed_of_a_file_is_changed_for_all_who_ask():
     files = Files()
     known = files.put(entry("a.md"))
