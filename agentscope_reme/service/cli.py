@@ -25,6 +25,9 @@ _VAULT = Annotated[
 ]
 _JSON = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 _DEFAULT_VAULT = Path(".reme")
+# A person who asks a large new vault sees how far it is and waits for the answer; an agent gets what is known by then.
+_SEARCH_WAIT = 600.0
+_QUIET = 0.5  # seconds before a bar is shown
 
 
 def main() -> None:
@@ -217,12 +220,13 @@ async def _answer(job: Job, vault: Path, arguments: dict[str, Any]) -> Any:
     from ..reme import ReMe
 
     # The name of the model that needs no key: other ones are objects, which a command line cannot be given.
-    reme = ReMe(vault_dir=vault, embedding_model=os.environ.get("REME_EMBEDDING_MODEL") or None)
+    model = os.environ.get("REME_EMBEDDING_MODEL") or None
+    reme = ReMe(vault_dir=vault, embedding_model=model, search_wait=_SEARCH_WAIT)
     try:
         if job.bar:
             from .progress import with_bar
 
-            return await with_bar(job(reme, **arguments), job.bar, lambda: reme.index.progress)
+            return await with_bar(job(reme, **arguments), job.bar, lambda: reme.index.progress, after=_QUIET)
         return await job(reme, **arguments)
     finally:
         await reme.close()

@@ -110,7 +110,7 @@ def test_promise_16_the_command_line_works_offline_without_a_key(fresh: tuple[Pa
     for query in ("walnut boat", "码头"):
         found = command("search", query, "--json")
         assert found.returncode == 0, found.stderr
-        assert [hit["source"] for hit in json.loads(found.stdout)["hits"]] == ["notes/boat.md:1-1"]
+        assert [hit["source"] for hit in json.loads(found.stdout)["hits"]] == ["notes/boat.md:1-1"], found.stdout
     read = command("read", "notes/boat.md")
     assert read.stdout.startswith("The walnut boat")
     for done in (written, found, read):

@@ -2,6 +2,8 @@
 
 import asyncio
 import io
+import shutil
+import time
 
 import pytest
 from rich.console import Console
@@ -31,6 +33,40 @@ async def test_without_a_terminal_nothing_is_printed(capsys) -> None:
 
     assert await with_bar(work(), "Indexing", lambda: (0, 0)) == 5
     assert capsys.readouterr() == ("", "")
+
+
+async def test_work_that_is_done_soon_shows_nothing_and_what_takes_longer_does() -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=80)
+
+    async def work(seconds: float) -> str:
+        await asyncio.sleep(seconds)
+        return "done"
+
+    assert await with_bar(work(0), "Indexing", lambda: (0, 0), console, after=30) == "done"
+    assert screen.getvalue() == ""
+    assert await with_bar(work(0.2), "Indexing", lambda: (3, 7), console, after=0.05) == "done"
+    assert "3/7" in screen.getvalue()
+
+
+async def test_a_command_waits_for_the_first_look_at_a_large_vault_an_agent_does_not(tmp_path, monkeypatch) -> None:
+    from agentscope_reme import ReMe
+    from agentscope_reme.config import ReMeConfig
+    from agentscope_reme.index.sync import Sync
+    from agentscope_reme.jobs.registry import job_named
+    from agentscope_reme.service.cli import _answer
+
+    (tmp_path / "a.md").write_text("The walnut boat lies at pier seven.\n")
+    scan, agent_waits = Sync.scan, 0.01
+    monkeypatch.setattr(Sync, "scan", lambda *given, **named: (time.sleep(10 * agent_waits), scan(*given, **named))[1])
+    assert job_named("search").bar
+    result = await _answer(job_named("search"), tmp_path, {"query": "walnut boat"})
+    assert (result.status, [hit.path for hit in result.hits]) == ("ok", ["a.md"])
+    shutil.rmtree(tmp_path / "metadata", ignore_errors=True)
+    reme = ReMe(tmp_path, search_wait=agent_waits)
+    assert (await reme.search("walnut boat")).status == "stale"
+    await reme.close()
+    assert ReMeConfig.model_fields["search_wait"].default < 10
 
 
 async def test_what_the_work_raises_comes_through_and_a_cancelled_wait_ends_the_work() -> None:
