@@ -13,13 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-# hypothesis is a plugin of pytest, which would rewrite the assertions of its 120 modules in each process: two seconds.
-_finders = list(sys.meta_path)
-sys.meta_path[:] = [finder for finder in _finders if type(finder).__name__ != "AssertionRewritingHook"]
-from hypothesis import HealthCheck, settings  # noqa: E402
-
-sys.meta_path[:] = _finders
+from hypothesis import HealthCheck, settings
 
 # How many examples a property test tries, unless it says so itself: REME_TEST_PROFILE=long for many, as `.ci/run` does.
 # Both always try the same ones, so that a build says the same twice; REME_TEST_PROFILE=explore looks for new ones.
