@@ -1,10 +1,9 @@
 """Dates in text and in questions, English and Chinese: one token for every notation, and the days they cover."""
 
 import re
-from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..expression import expression
 from .relative_dates import find_relative
@@ -29,18 +28,21 @@ _Days = tuple[Grain, str, str, int | None, int | None, int | None, int | None, b
 # A yearless month or day may belong to the year before or after that of the day it is compared with (turn of the year).
 _YEARS_AROUND = (-1, 0, 1)
 
-# The look-ahead before the alternatives passes over prose quickly.
+# The first class holds how every notation begins, and the next one what may follow: prose is passed over quickly. An
+# empty group stands where the first number ends; its name tells the notation, should nothing come behind it.
 # "/" is read month first and "." and "-" day first when both readings are possible (US and European habit).
 _NUMERIC = expression(
-    rf"""(?=[\d〇零一二三四五六七八九十])(?:
-      (?<![\d.A-Za-z])(?P<iy>\d{{4}})(?P<isep>[-/.])(?P<im>\d{{1,2}})(?P=isep)(?P<id>\d{{1,2}})(?!\d)
-    | (?<![\d.A-Za-z])(?P<sy>\d{{4}})\ (?P<sm>\d{{2}})\ (?P<sd>\d{{2}})(?!\d)
-    | (?<![\w.-])(?P<cy>(?:19|20)\d\d)(?P<cm>0[1-9]|1[0-2])(?P<cd>0[1-9]|[12]\d|3[01])(?!\w)
-    | (?<![\d.A-Za-z/-])(?P<na>\d{{1,2}})(?P<nsep>[-/.])(?P<nb>\d{{1,2}})(?P=nsep)(?P<ny>\d{{4}})(?!\d)
-    | (?<![\d.A-Za-z/-])(?P<wy>\d{{4}})[-/](?P<wm>0[1-9]|1[0-2])(?![\d/-])
-    | (?<!\d)(?P<hy>\d{{4}}|[〇零一二三四五六七八九]{{4}})\ ?年\ ?
+    rf"""[\d〇零一二三四五六七八九十](?=[\d./\ 月〇零一二三四五六七八九十-])(?:(?<=\d)(?:
+      (?<![\d.A-Za-z].)\d{{3}}(?P<ie>)(?P<isep>[-/.])(?P<im>\d{{1,2}})(?P=isep)(?P<id>\d{{1,2}})(?!\d)
+    | (?<![\d.A-Za-z].)\d{{3}}(?P<se>)\ (?P<sm>\d{{2}})\ (?P<sd>\d{{2}})(?!\d)
+    | (?<![\w.-].)(?:(?<=1)9|(?<=2)0)\d\d(?P<ce>)(?P<cm>0[1-9]|1[0-2])(?P<cd>0[1-9]|[12]\d|3[01])(?!\w)
+    | (?<![\d.A-Za-z/-].)\d?(?P<ne>)(?P<nsep>[-/.])(?P<nb>\d{{1,2}})(?P=nsep)(?P<ny>\d{{4}})(?!\d)
+    | (?<![\d.A-Za-z/-].)\d{{3}}(?P<we>)[-/](?P<wm>0[1-9]|1[0-2])(?![\d/-])
+    )
+    | (?<!\d.)(?:(?<=\d)\d{{3}}|(?<!\d|十)[〇零一二三四五六七八九]{{3}})(?P<he>)\ ?年\ ?
         (?:(?P<hm>{SMALL_NUMBER})\ ?月\ ?(?:份|(?P<hp>[初底末]|[上中下]旬)|(?P<hd>{SMALL_NUMBER})\ ?[日号]?)?)?
-    | (?<![\d一二三四五六七八九十])(?P<km>{SMALL_NUMBER})\ ?月\ ?
+    | (?<![\d一二三四五六七八九十].)
+        (?:(?<=\d)\d?|(?<=[二三])十[一二三四五六七八九]?|(?<=十)[一二三四五六七八九]?|(?<![\d十〇零]))(?P<ke>)\ ?月\ ?
         (?:份|(?P<kp>[初底末]|[上中下]旬)|(?P<kd>{SMALL_NUMBER})\ ?[日号]|(?P<kn>\d{{1,2}})(?!\d))?
     )""",
     re.VERBOSE,
@@ -82,8 +84,7 @@ _ASKS_WHEN = expression(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DateMention:
+class DateMention(NamedTuple):
     """A date as it stands in a text, at characters ``begin`` to ``stop``.
 
     ``first`` and ``last`` are the days it covers (``YYYY-MM-DD``, inclusive), "" when the year is not given; ``month``,
@@ -270,23 +271,24 @@ def _read_numeric(match: re.Match[str]) -> DateMention | None:
     begin, stop = match.span()
     # The notation is told by the group that was read last.
     notation = (match.lastgroup or "")[0]
+    number = match.string[begin : match.end(f"{notation}e")]
     if notation in "isc":
-        year, month, day = map(int, match.group(f"{notation}y", f"{notation}m", f"{notation}d"))
-        return _mention(begin, stop, year, month, day)
+        month, day = map(int, match.group(f"{notation}m", f"{notation}d"))
+        return _mention(begin, stop, int(number), month, day)
     if notation == "n":
-        first, second, last = int(match["na"]), int(match["nb"]), int(match["ny"])
+        first, second, year = int(number), int(match["nb"]), int(match["ny"])
         month, day = (first, second) if match["nsep"] == "/" else (second, first)
-        return _mention(begin, stop, last, month, day) or _mention(begin, stop, last, day, month)
+        return _mention(begin, stop, year, month, day) or _mention(begin, stop, year, day, month)
     if notation == "w":
-        return _mention(begin, stop, int(match["wy"]), int(match["wm"]), None)
+        return _mention(begin, stop, int(number), int(match["wm"]), None)
     if notation == "h":
-        written, named, part, in_month = match.group("hy", "hm", "hp", "hd")
+        named, part, in_month = match.group("hm", "hp", "hd")
         in_year = chinese_number(named) if named else None
-        year_number = int(written) if written.isdecimal() else _digit_year(written)
+        year_number = int(number) if number.isdecimal() else _digit_year(number)
         return _mention(begin, stop, year_number, in_year, chinese_number(in_month) if in_month else None, part)
-    named, part, day_text, plain_day = match.group("km", "kp", "kd", "kn")
+    part, day_text, plain_day = match.group("kp", "kd", "kn")
     day_text = day_text or plain_day
-    return _mention(begin, stop, None, chinese_number(named), chinese_number(day_text) if day_text else None, part)
+    return _mention(begin, stop, None, chinese_number(number), chinese_number(day_text) if day_text else None, part)
 
 
 def _digit_year(text: str) -> int:
@@ -334,15 +336,15 @@ def _joined(found: list[DateMention], text: str) -> list[DateMention]:
         if joins and "and" in between.lower():
             joins = text[max(0, before.begin - 16) : before.begin].rstrip().lower().endswith("between")
         if joins and before.first and mention.first and before.first <= mention.last and before.grain != "year":
-            out[-1] = replace(
-                before, stop=mention.stop, grain="range", last=mention.last, day=None, month=None, year=None,
+            out[-1] = before._replace(
+                stop=mention.stop, grain="range", last=mention.last, day=None, month=None, year=None,
                 tokens=(*before.tokens, *mention.tokens),
             )  # fmt: skip
         elif joins and before.grain == mention.grain == "day" and not before.first and not mention.first:
             same_month = before.month == mention.month and (before.day or 0) <= (mention.day or 0)
             tokens = (*before.tokens, *mention.tokens)
             if same_month:
-                out[-1] = replace(before, stop=mention.stop, grain="range", last_day=mention.day, tokens=tokens)
+                out[-1] = before._replace(stop=mention.stop, grain="range", last_day=mention.day, tokens=tokens)
             else:
                 out.append(mention)
         else:

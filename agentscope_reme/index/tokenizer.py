@@ -13,7 +13,7 @@ from .english import CAPITAL_NAMES, STOP_WORDS, Stemmer
 from .identifiers import Compound, compound_terms
 from .marks import unmarked
 from .query_terms import QueryTerms, take_apart
-from .time_words import ANYTHING
+from .time_words import ANYTHING, SIGNS, WORDS
 from .words import (
     AFTER_HAN,
     FIRST_HAN,
@@ -24,9 +24,10 @@ from .words import (
     normalised,
     pieces,
     plain_word,
+    read_word,
     segments,
     stretches,
-    words_of,
+    written_words,
 )
 
 __all__ = ["QueryTerms", "Tokenizer", "terms_with_char"]
@@ -123,7 +124,7 @@ class Tokenizer:
 
     def _terms(self, text: str, may_hold: int) -> list[str]:
         if may_hold == ANYTHING:
-            text = normalised(text)
+            text, may_hold = normalised(text), SIGNS | WORDS
         out: list[str] = []
         if may_hold and (mentions := find_dates(text, may_hold=may_hold)):
             for segment in segments(text, mentions):
@@ -177,9 +178,17 @@ class Tokenizer:
         if not piece.isascii() and (emoji := emoji_of(piece)):
             return [emoji]
         out: list[str] = []
-        for word in words_of(piece):
-            if isinstance(word, Compound):
-                out += compound_terms(word, self._plain.__getitem__)
-            elif term := self.plain_or_capital(word):
-                out.append(term)
+        for written in written_words(piece):
+            if written.isalpha() and written.islower() and written.isascii():
+                if term := self._plain[written]:
+                    out.append(term)
+            elif written != piece and piece.isascii():
+                # A name comes in brackets, quotes and sentences: its parts are looked for once.
+                out += self._words[written]
+            else:
+                for word in read_word(written):
+                    if isinstance(word, Compound):
+                        out += compound_terms(word, self._plain.__getitem__)
+                    elif term := self.plain_or_capital(word):
+                        out.append(term)
         return out

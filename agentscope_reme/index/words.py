@@ -116,22 +116,30 @@ def plain_word(piece: str) -> str:
     return word if plain else ""
 
 
+def written_words(piece: str) -> list[str]:
+    """The words of a piece as they stand there, with all their parts."""
+    return _ASCII_WORD.findall(piece) if piece.isascii() else [match.group() for match in _WORD.finditer(piece)]
+
+
 def words_of(piece: str) -> Iterator[str | Compound]:
     """Words as written, without a final ``'s``; those with parts as :class:`Compound`."""
-    for word in _ASCII_WORD.findall(piece) if piece.isascii() else [match.group() for match in _WORD.finditer(piece)]:
-        if word.isalpha() and word.isascii() and (word.islower() or word.isupper()):
-            yield word
-            continue
-        if len(word) > _LONGEST_COMPOUND:
-            # Data rather than a name: its words are found, its structure is not kept.
-            yield from _PLAIN.findall(word)
-            continue
-        if "," in word:
-            word = _THOUSANDS.sub("", word)
-        word = word.replace("’", "'")
-        if word.endswith(_POSSESSIVE) and len(word) > 2:
-            word = word[:-2]
-        yield word if word.casefold() in STOP_WORDS else split_compound(word) or word
+    for word in written_words(piece):
+        yield from read_word(word)
+
+
+def read_word(word: str) -> list[str | Compound]:
+    """The same of one of :func:`written_words`; mostly one."""
+    if word.isalpha() and word.isascii() and (word.islower() or word.isupper()):
+        return [word]
+    if len(word) > _LONGEST_COMPOUND:
+        # Data rather than a name: its words are found, its structure is not kept.
+        return list(_PLAIN.findall(word))
+    if "," in word:
+        word = _THOUSANDS.sub("", word)
+    word = word.replace("’", "'")
+    if word.endswith(_POSSESSIVE) and len(word) > 2:
+        word = word[:-2]
+    return [word if word.casefold() in STOP_WORDS else split_compound(word) or word]
 
 
 def every_word(text: str) -> list[str]:

@@ -1,6 +1,5 @@
 """Dates: every notation is one date, and questions about time mean the right days."""
 
-from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
@@ -308,4 +307,4 @@ def test_dates_do_not_depend_on_what_stands_a_line_before(text: str, before: int
 
 
 def _shifted(mention: DateMention, by: int) -> DateMention:
-    return replace(mention, begin=mention.begin + by, stop=mention.stop + by)
+    return mention._replace(begin=mention.begin + by, stop=mention.stop + by)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.index.english import irregular_forms
-from agentscope_reme.index.identifiers import split_compound
+from agentscope_reme.index.identifiers import Compound, compound_terms, split_compound
 from agentscope_reme.index.tokenizer import Tokenizer, terms_with_char
 from agentscope_reme.index.words import words_of
 
@@ -447,6 +447,17 @@ ASCII_WORDS = st.text(st.sampled_from("aAbBZ09.-_/\\:@&',+#[( "), max_size=24)
 @given(ASCII_WORDS)
 def test_words_in_ascii_are_those_of_any_text(piece):
     assert list(words_of(piece)) == list(words_of(f"{piece} é"))[:-1]
+
+
+@given(st.text(st.sampled_from("aAbSsBZ09.-_/\\:@&',+#[(=%"), min_size=1, max_size=24))
+def test_a_name_gives_the_same_terms_whatever_stands_around_it(piece):
+    """The names in a piece are remembered by themselves; read anew each time they give the same."""
+    fresh = Tokenizer()
+    anew: list[str] = []
+    for word in words_of(piece):
+        anew += compound_terms(word, fresh.plain) if isinstance(word, Compound) else [fresh.plain_or_capital(word)]
+    assert fresh.analyse(piece) == [term for term in anew if term]
+    assert fresh.analyse(f"({piece})") == fresh.analyse(f"[{piece}]")
 
 
 @given(st.text(st.sampled_from("abCDE1"), min_size=1, max_size=12))
