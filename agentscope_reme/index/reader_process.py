@@ -8,6 +8,7 @@ import marshal
 import os
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ def serve() -> None:
     # garbage at every 700 new objects takes a thirtieth of the time and finds none.
     gc.freeze()
     gc.set_threshold(_OBJECTS)
+    _load_block_parser()
     requests, answers, sender = sys.stdin.buffer, sys.stdout.buffer, Sender()
     try:
         hello = marshal.loads(receive(requests))
@@ -48,6 +50,20 @@ def serve() -> None:
             send(answers, marshal.dumps(_answer(sender, read, identities)))
     except (EOFError, OSError):
         return  # nobody asks any more
+
+
+def _load_block_parser() -> None:
+    """Import mistletoe without its set of all punctuation, for which it goes through all of Unicode (.15 s).
+
+    Only its inline parser asks that set, and nothing here asks that parser: the shorter one matters to nobody, as this
+    process only reads. Elsewhere mistletoe is imported as it is, others in the process may use all of it.
+    """
+    last = sys.maxunicode
+    sys.maxunicode = 0
+    try:
+        import_module("mistletoe.block_token")
+    finally:
+        sys.maxunicode = last
 
 
 def _read(

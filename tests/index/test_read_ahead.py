@@ -256,3 +256,17 @@ def test_a_process_that_only_reads_loads_no_library_for_arrays(tmp_path):
     (tmp_path / "note-1.md").write_text("---\ntags: [a]\n---\n# Head\n\nAn otter near [[note-2]].\n")
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_process_that_only_reads_does_not_go_through_all_of_unicode_for_marks_it_does_not_read():
+    """mistletoe does when it is imported, and each helper meets a note that needs its blocks."""
+    code = (
+        "import sys; last = sys.maxunicode; from agentscope_reme.index.reader_process import serve; serve();"
+        "from mistletoe import core_tokens; from agentscope_reme.index.markdown_blocks import read_blocks;"
+        "kinds = [block.kind for block in read_blocks(['> quote', '', '| a | b |', '|---|---|', '| ，。 | — |'])];"
+        "print(sys.maxunicode == last, '。' in core_tokens.punctuation, kinds)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=True
+    )
+    assert done.stdout.strip() == "True False ['paragraph', 'table']"
