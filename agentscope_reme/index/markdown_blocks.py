@@ -56,7 +56,7 @@ def _starts_of(rows: list[str]) -> list[Start]:
     parser: _Parser | None = None
     at, doubt = read_plain(plain, 0, starts)
     while at < len(rows):
-        parser = parser or _Parser(rows)
+        parser = parser or _Parser(rows, at)
         at = parser.read(at, doubt, starts)
         at, doubt = read_plain(plain, at, starts)
     if parser is None:
@@ -93,13 +93,13 @@ def _opens_item(previous: str) -> bool:
 
 
 class _Parser:
-    """mistletoe's block parser on the rows of one note."""
+    """mistletoe's block parser on the rows of one note from row ``first`` on."""
 
-    def __init__(self, rows: list[str]) -> None:
+    def __init__(self, rows: list[str], first: int) -> None:
         from mistletoe.block_tokenizer import FileWrapper
 
-        lines, previous = [], ""
-        for row in rows:
+        lines, previous = ["\n"] * first, rows[first - 1] if first else ""
+        for row in rows[first:]:
             lines.append(_tame(row, previous))
             previous = row
         self._lines = FileWrapper(lines, start_line=0)

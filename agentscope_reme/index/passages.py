@@ -3,6 +3,7 @@
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 from ..expression import expression
@@ -57,9 +58,7 @@ class Lines:
         self.text = text
         self.first = first
         self.rows = (text[offset:] if offset else text).split("\n")
-        self.starts = [offset]
-        for row in self.rows:
-            self.starts.append(self.starts[-1] + len(row) + 1)
+        self.starts = list(accumulate([len(row) + 1 for row in self.rows], initial=offset))
         if self.rows and not self.rows[-1]:
             # What follows the last line break is no line.
             self.rows.pop()

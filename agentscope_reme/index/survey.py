@@ -10,6 +10,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from functools import cached_property
+from itertools import accumulate
 
 from ..expression import expression
 from .simplified import simplified
@@ -63,11 +64,7 @@ class Survey:
     @cached_property
     def rows(self) -> list[int]:
         """Where each row of the text begins, and one more place behind the last one and its line break."""
-        starts, at = [0], 0
-        for row in self.text.split("\n"):
-            at += len(row) + 1
-            starts.append(at)
-        return starts
+        return list(accumulate([len(row) + 1 for row in self.text.split("\n")], initial=0))
 
     def holds(self, begin: int, stop: int) -> int:
         """What in these characters could belong to a date, a word for a time or a correction.
