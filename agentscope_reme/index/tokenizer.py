@@ -34,11 +34,10 @@ __all__ = ["QueryTerms", "Tokenizer", "terms_with_char"]
 
 # Raise it with every change after which the same text may give other terms: stored indexes are then rebuilt.
 _VERSION = 4
-# About 6 MB of terms; a vault's everyday vocabulary is smaller than this.
-_MOST_CACHED = 32_768
+# Pieces of text, and words, of which the terms are remembered: about 6 MB and 5 MB. A vault's everyday vocabulary is
+# smaller than this; whoever reads tens of thousands of notes meets more.
+_MOST_KNOWN = 32_768
 _LONGEST_CACHED = 64
-_MOST_SHORT = 4_096
-_MOST_PLAIN = 20_000
 
 
 def terms_with_char(char: str, vocabulary: Iterable[str]) -> list[str]:
@@ -49,14 +48,14 @@ def terms_with_char(char: str, vocabulary: Iterable[str]) -> list[str]:
 class _Words(dict[str, tuple[str, ...]]):
     """Index terms of a piece of text; bounded by starting over, which costs less than keeping an order of use."""
 
-    def __init__(self, tokenizer: "Tokenizer") -> None:
+    def __init__(self, tokenizer: "Tokenizer", most: int) -> None:
         super().__init__()
-        self._tokenizer = tokenizer
+        self._tokenizer, self._most = tokenizer, most
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
         terms = tuple(self._tokenizer.analyse(piece))
         if len(piece) <= _LONGEST_CACHED:
-            if len(self) >= _MOST_CACHED:
+            if len(self) >= self._most:
                 self.clear()
             self[piece] = terms
         return terms
@@ -65,13 +64,13 @@ class _Words(dict[str, tuple[str, ...]]):
 class _Plain(dict[str, str]):
     """Terms of case-folded words, "" for function words; bounded in the same way."""
 
-    def __init__(self, stemmer: Stemmer) -> None:
+    def __init__(self, stemmer: Stemmer, most: int) -> None:
         super().__init__()
-        self._stemmer = stemmer
+        self._stemmer, self._most = stemmer, most
 
     def __missing__(self, word: str) -> str:
         term = "" if word in STOP_WORDS else self._stemmer.stem(word if word.isascii() else unmarked(word))
-        if len(self) >= _MOST_PLAIN:
+        if len(self) >= self._most:
             self.clear()
         self[word] = term
         return term
@@ -84,16 +83,20 @@ class Tokenizer:
     Chinese characters as simplified ones. Words of spaced scripts become Porter2 stems, function words left out,
     British and American spellings as one; Chinese and Japanese runs become pairs of characters (or jieba's words);
     identifiers stand whole and in parts; a date is the same term in every notation. ``chinese`` is ``bigram`` or
-    ``jieba``; ``user_dict`` is a jieba dictionary file, read in jieba mode only. Safe to use from
+    ``jieba``; ``user_dict`` is a jieba dictionary file, read in jieba mode only. ``most_known`` is how many pieces of
+    text, and how many words, have their terms remembered, and an eighth as many short texts. Safe to use from
     several threads.
     """
 
-    def __init__(self, chinese: str = "bigram", user_dict: Path | None = None) -> None:
+    def __init__(
+        self, chinese: str = "bigram", user_dict: Path | None = None, *, most_known: int = _MOST_KNOWN
+    ) -> None:
         self._runs: Bigrams | JiebaWords = JiebaWords(user_dict) if chinese == "jieba" else Bigrams()
         self._stemmer = Stemmer()
-        self._plain = _Plain(self._stemmer)
-        self._words = _Words(self)
+        self._plain = _Plain(self._stemmer, most_known)
+        self._words = _Words(self, most_known)
         self._short: dict[str, tuple[str, ...]] = {}
+        self._most_short = most_known // 8
 
     @cached_property
     def fingerprint(self) -> str:
@@ -117,7 +120,7 @@ class Tokenizer:
         known = self._short.get(text)
         if known is None:
             known = tuple(self._terms(text, may_hold))
-            if len(self._short) >= _MOST_SHORT:
+            if len(self._short) >= self._most_short:
                 self._short = {}
             self._short[text] = known
         return list(known)

@@ -460,6 +460,15 @@ def test_a_name_gives_the_same_terms_whatever_stands_around_it(piece):
     assert fresh.analyse(f"({piece})") == fresh.analyse(f"[{piece}]")
 
 
+@given(st.lists(st.sampled_from(["hat", "hats", "(hat)", "the", "user_name", "'user_name'", "猫山", "①"]), max_size=12))
+def test_how_much_is_remembered_changes_no_terms(words):
+    text = " ".join(words)
+    little, much = Tokenizer(most_known=2), Tokenizer()
+    for part in (*words, text, text):
+        assert little.terms(part) == much.terms(part)
+    assert max(len(little._words), len(little._plain), len(little._short)) <= 2
+
+
 @given(st.text(st.sampled_from("abCDE1"), min_size=1, max_size=12))
 def test_capitals_and_digits_part_a_word(word):
     """A part begins at a capital behind another sign, and at the last of three capitals before two small letters."""
