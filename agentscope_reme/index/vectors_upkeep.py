@@ -186,13 +186,14 @@ class VectorUpkeep:
         self._wanted = asyncio.Event()
         pause = FIRST_PAUSE
         while True:
+            asked = self._all()
             try:
                 await self._catch_up()
                 pause = FIRST_PAUSE
             except Exception as error:  # whatever happens here must not end the work for good
                 if "cannot schedule new futures" in str(error):
                     return  # the program ends and nobody has closed the index: threads take no work any more
-                await self._rest(error, pause)
+                await self._rest(error, pause, asked)
                 pause = min(2 * pause, LONGEST_PAUSE)
             if not self._all():
                 if self._unused_since and time.monotonic() - self._unused_since > GRACE_SECONDS:
@@ -204,8 +205,11 @@ class VectorUpkeep:
                 except TimeoutError:
                     continue
 
-    async def _rest(self, error: Exception, seconds: float) -> None:
-        """Leave a model alone that does not work."""
+    async def _rest(self, error: Exception, seconds: float, asked: "list[Future[None]]") -> None:
+        """Leave a model alone that does not work, unless somebody has asked for all vectors since the attempt began.
+
+        ``asked`` are those who had asked before it; a failure of that time is no answer to the others.
+        """
         self.running = False
         if isinstance(error, EmbeddingFault):
             said = str(error)
@@ -215,8 +219,11 @@ class VectorUpkeep:
             log.exception("vectors could not be brought up to date", exc_info=error)
             said = f"vectors could not be made ({type(error).__name__}: {error})"
         self.fault = said
-        self._release(self._all(), error if isinstance(error, EmbeddingFault) else EmbeddingFault(said))
-        await asyncio.sleep(seconds)
+        with self._lock:
+            done = [*self._soon, *(one for one in self._end if one in asked)]
+        self._release(done, error if isinstance(error, EmbeddingFault) else EmbeddingFault(said))
+        if not self._all():
+            await asyncio.sleep(seconds)
 
     async def _catch_up(self) -> None:
         """Embed what has no vector, if the index has changed since that was last done."""

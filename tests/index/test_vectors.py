@@ -5,6 +5,7 @@ import logging
 import random
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -300,6 +301,39 @@ async def test_a_model_that_comes_back_is_used_again(three_notes, open_with):
     assert found.hits[0].path == "pets.md"
     assert found.status != "degraded"
     assert state(index)["error"] == ""
+
+
+async def test_who_asks_for_all_vectors_while_an_attempt_fails_gets_another_attempt(
+    three_notes, open_with, monkeypatch
+):
+    begun, joined = threading.Event(), threading.Event()
+
+    def down(_):
+        begun.set()
+        assert joined.wait(30)
+        raise ConnectionError("down")
+
+    model = FakeEmbedding(fault=down)
+    index = open_with(model)
+    upkeep = index._vectors.upkeep
+    join, rest = upkeep._waiter, upkeep._rest
+
+    def joining(waiting):
+        waiter = join(waiting)
+        joined.set()
+        return waiter
+
+    def resting(*given):
+        model.fault = None
+        return rest(*given)
+
+    monkeypatch.setattr(upkeep, "_waiter", joining)
+    monkeypatch.setattr(upkeep, "_rest", resting)
+    async with asyncio.timeout(30):
+        await index.sync()
+        assert await asyncio.to_thread(begun.wait, 30)
+        report = await index.embed()
+    assert (report.missing, report.fault) == (0, "")
 
 
 async def test_a_search_does_not_wait_for_a_model_that_hangs(three_notes, open_with):
