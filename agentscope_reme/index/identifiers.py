@@ -94,7 +94,7 @@ def compound_terms(compound: Compound, plain: Callable[[str], str]) -> list[str]
     if exact:
         out.append(exact)
     for piece in pieces:
-        out.append((plain(piece) or piece) if piece.isalpha() else piece)
+        out.append(plain_or_same(piece, plain))
     out += filter(None, map(plain, parts))
     return out
 

@@ -121,7 +121,8 @@ class Vocabulary:
             for term, number in zip(unknown, self.find(unknown), strict=True):
                 if number is not None:
                     known[term] = number
-                elif known.setdefault(term, len(self._lower) + len(new)) == len(self._lower) + len(new):
+                elif term not in known:
+                    known[term] = len(self._lower) + len(new)
                     new.append(term)
             return list(map(known.__getitem__, terms))
         return found  # type: ignore[return-value]

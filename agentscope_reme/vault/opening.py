@@ -2,6 +2,7 @@
 
 import os
 import stat as modes
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -51,17 +52,9 @@ def opened(root: Path, path: str) -> Iterator[Opened]:
 
 def read_file(root: Path, path: str) -> bytes:
     """All bytes of a regular file; refuses what :func:`opened` refuses."""
-    names = parse_path(path)
-    descriptor = _open_at_once(str(root), "/".join(names)) if os.name != "nt" else None
-    if descriptor is not None:
-        try:
-            status = os.fstat(descriptor)
-            if modes.S_ISREG(status.st_mode):
-                return read_all(descriptor, status.st_size)
-        except OSError as error:
-            raise refusal(error, path, reading=True) from error
-        finally:
-            os.close(descriptor)
+    found = _read_at_once(root, path, sys.maxsize)
+    if found is not None and found[0] is not None:
+        return found[0]
     with opened(root, path) as (walked, status, _):
         return read_all(walked, status.st_size)
 
@@ -71,19 +64,32 @@ def read_unlinked(root: Path, path: str, most: int) -> tuple[bytes, os.stat_resu
 
     Refuses what :func:`opened` refuses. The path must be written as the disk has it.
     """
-    names = parse_path(path)
-    descriptor = _open_at_once(str(root), "/".join(names)) if os.name != "nt" else None
-    if descriptor is not None:
-        try:
-            status = os.fstat(descriptor)
-            if modes.S_ISREG(status.st_mode):
-                return (read_all(descriptor, status.st_size), status) if status.st_size <= most else None
-        except OSError as error:
-            raise refusal(error, path, reading=True) from error
-        finally:
-            os.close(descriptor)
+    found = _read_at_once(root, path, most)
+    if found is not None:
+        data, status = found
+        return (data, status) if data is not None else None
     with opened(root, path) as (walked, status, real):
         return (read_all(walked, status.st_size), status) if real == path and status.st_size <= most else None
+
+
+def _read_at_once(root: Path, path: str, most: int) -> tuple[bytes | None, os.stat_result] | None:
+    """All bytes of a regular file to which no link leads (None for more than ``most``), and its status.
+
+    None where that is not to be had in one call of the system: the path has to be walked.
+    """
+    names = parse_path(path)
+    descriptor = _open_at_once(str(root), "/".join(names)) if os.name != "nt" else None
+    if descriptor is None:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        if not modes.S_ISREG(status.st_mode):
+            return None
+        return (read_all(descriptor, status.st_size) if status.st_size <= most else None), status
+    except OSError as error:
+        raise refusal(error, path, reading=True) from error
+    finally:
+        os.close(descriptor)
 
 
 def read_all(descriptor: int, size: int) -> bytes:
