@@ -4,22 +4,26 @@ The file is its user's as well: topics that stand there stay, and one that canno
 added up to a number, and none that stood in the files of the last days.
 """
 
+import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date as Date
 from datetime import timedelta
+from textwrap import dedent
+from textwrap import indent as indent_lines
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pydantic import BaseModel, Field
 
-from ..errors import NoteError, NoteNotFound, ReMeError
+from ..errors import FrontMatterError, NoteError, NoteNotFound, ReMeError
 from ..models import NoteChange
 from ..prompts import load_prompt
+from ..vault.edits import dominant_line_end
 from ..vault.encoding import Kind, clean_text, decode_exact, encode_exact, kind_of
 from ..vault.frontmatter import compose, set_keys, text_of
 from ..vault.layout import DAILY
-from ..vault.yaml_block import read_block
+from ..vault.yaml_block import Block, read_block
 from .agent import PlanError
 from .dream_sources import trust_of
 from .dream_units import Topic, Unit, one_line
@@ -37,6 +41,7 @@ MOST_TOPICS = 100
 
 _SAME_WORDS = 0.7
 _MAX_CHARS = 300
+_DOCUMENT_START = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n|%[^\n]*\n)*---[ \t]*\r?\n")
 
 
 class Planning(Protocol):
@@ -147,9 +152,7 @@ def write_interests(vault: "Vault", day: str, topics: Sequence[Topic], count: in
         rows = [_row(topic) for topic in new]
         if text is None:
             return encode_exact(_bare(compose({"date": day, "topics": rows}, "")))
-        end = "" if text.endswith("\n") or not text else "\n"
-        kept = list(read_block(text).data.get("topics") or [])
-        return encode_exact(_bare(set_keys(f"---\n{text}{end}---\n", {"topics": [*kept, *rows]})))
+        return encode_exact(_with_rows(text, rows, path))
 
     if not topics:
         return None
@@ -202,6 +205,47 @@ def _topics(text: str, path: str) -> list[Topic]:
 
 def _row(topic: Topic) -> dict[str, Any]:
     return {key: value for key, value in plain_topic(topic).items() if value}
+
+
+def _with_rows(text: str, rows: Sequence[Mapping[str, Any]], path: str) -> str:
+    """The file with more topics below those that are there; NoteError when they cannot be put in."""
+    mark, text = text[: text.startswith("\ufeff")], text.removeprefix("\ufeff")
+    block = read_block(text)
+    wanted = {**block.data, "topics": [*(block.data.get("topics") or ()), *rows]}
+    for changed in (_with_items(text, block, rows), _with_key(text, wanted["topics"])):
+        if changed is not None and (found := read_block(changed)).error is None and found.data == wanted:
+            return mark + changed
+    raise NoteError(f"{path}: no topic can be added to what stands there; it was left as it is", path)
+
+
+def _with_items(text: str, block: Block, rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """The list with more items, every line of it as it was; None when it is no list of one item a line."""
+    entry = next((one for one in reversed(block.entries) if one.key == "topics"), None)
+    if entry is None or entry.kind in ("flow", "alias") or not text.startswith("-", entry.value_start):
+        return None
+    indent = text[text.rfind("\n", 0, entry.value_start) + 1 : entry.value_start]
+    if indent.strip(" "):
+        return None
+    line_end = dominant_line_end(text) or "\n"
+    last = len(text[: entry.value_end].rstrip())
+    place = text.find("\n", last) + 1 or len(text)
+    head = text[:place] if text[:place].endswith("\n") else text[:place] + line_end
+    items = _bare(compose({"topics": list(rows)}, "")).removeprefix("topics:\n")
+    return head + indent_lines(dedent(items), indent).replace("\n", line_end) + text[place:]
+
+
+def _with_key(text: str, topics: Sequence[Any]) -> str | None:
+    """The file with its list spelled anew; None when that is beyond what a front matter can hold."""
+    head = found.group() if (found := _DOCUMENT_START.match(text)) else ""
+    rest = text[len(head) :]
+    line_end = dominant_line_end(text) or "\n"
+    fence = f"---{line_end}"
+    gap = "" if rest.endswith("\n") or not rest else line_end
+    try:
+        changed = set_keys(f"{fence}{rest}{gap}{fence}", {"topics": list(topics)})
+    except FrontMatterError:
+        return None
+    return head + changed.removeprefix(fence).removesuffix(fence)
 
 
 def _bare(fenced_text: str) -> str:

@@ -83,12 +83,50 @@ async def test_topics_that_stand_there_stay_and_count(vault_dir: Path) -> None:
     await dream(vault, Script(lambda user: found([], topics)), topic_count=3)
     assert await titles(vault) == ["my own topic", "sailing", "baking"]
     text = vault.read_bytes(FILE).decode()
-    assert text.startswith("# mine\ndate: 2026-03-10\ntopics:\n")
-    assert "note: something else" in text
+    assert text.startswith(mine), "the comment behind a title stays as well"
     topics = topics_of(vault, "gliding")
     before = files(vault_dir, "daily/2026-03-10/interests")
     await dream(vault, Script(lambda user: found([], topics)), topic_count=3)
     assert files(vault_dir, "daily/2026-03-10/interests") == before, "the day has as many as it may have"
+
+
+THEIRS = {
+    "a document start": "---\ntopics:\n  - sailing\n",
+    "a comment before it": "# mine\n---\ntopics:\n  - sailing\n",
+    "a directive": "%YAML 1.2\n---\ntopics:\n  - sailing\n",
+    "a document end": "topics:\n  - sailing\n...\n",
+    "a byte order mark": "\ufefftopics:\n  - sailing\n",
+    "line ends of another system": "date: 2026-03-10\r\ntopics:\r\n  - sailing\r\n",
+    "no last line end": "topics:\n  - sailing",
+    "what follows, without a last line end": "topics:\n  - sailing\n# more\nnote: keep",
+    "items at the margin": "topics:\n- title: sailing  # soon\n  keywords: [boat, sea]\nother: 1\n",
+    "an alias": "where: &sea sailing\ntopics:\n  - *sea\n",
+    "folded text": "topics:\n  - title: >\n      sailing\n    reason: |\n      a\n\n      b\n\nother: 1\n",
+    "one line": "topics: [sailing]  # mine\n",
+    "one line behind a document start": "---\ntopics: [sailing]  # mine\nother: 1\n",
+}
+
+
+@pytest.mark.parametrize("text", THEIRS.values(), ids=THEIRS)
+async def test_what_somebody_wrote_in_the_file_stays_as_it_is_written(vault_dir: Path, text: str) -> None:
+    vault = vault_at(vault_dir)
+    topics = topics_of(vault, "baking")
+    (vault_dir / FILE).write_bytes(text.encode())
+    await dream(vault, Script(lambda user: found([], topics)))
+    assert await titles(vault) == ["sailing", "baking"]
+    after = (vault_dir / FILE).read_bytes().decode()
+    if "[sailing]" in text:
+        before, _, behind = text.partition("[sailing]")
+        assert after.startswith(f"{before}[sailing, ")
+        assert after.endswith(f"]{behind}")
+        return
+    assert after.count("sailing") == text.count("sailing"), after
+    kept = iter(after.splitlines(keepends=True))
+    lines = text.splitlines(keepends=True)
+    assert all(any(line.rstrip("\r\n") == other.rstrip("\r\n") for other in kept) for line in lines), after
+    assert ("\r\n" in text) == ("\r\n" in after)
+    assert after.count("\n") == after.count("\r\n") or "\r\n" not in after
+    assert after.startswith("\ufeff") == text.startswith("\ufeff")
 
 
 NO_TOPICS = ["topics: [a", "- a\n- b\n", "topics: a\n", "just text\n", "topics:\n  - reason: no title\n"]
