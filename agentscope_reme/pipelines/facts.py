@@ -93,7 +93,7 @@ _IDENTIFIER = re.compile(
     r"|(?<![A-Za-z0-9_/.])(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?"
     r"|(?<![A-Za-z0-9_/.-])(?:[A-Za-z0-9_.-]+/)+[A-Za-z0-9_-]+\.[A-Za-z0-9]{1,8}"
     r"|(?<![A-Za-z0-9])[A-Za-z]:\\[^\s\"'<>|，。；]+"
-    r"|(?<![A-Za-z0-9])[A-Z][A-Z0-9]*[-_][0-9]+(?![A-Za-z0-9])"
+    r"|(?<![A-Za-z0-9_])[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*[-_][0-9]+(?![A-Za-z0-9_])"
     r"|(?<![A-Za-z0-9.])v?[0-9]+\.[0-9]+(?:\.[0-9]+)+(?![A-Za-z0-9])"
     r"|(?<![A-Za-z0-9])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,40}(?![A-Za-z0-9])"
     r"|(?<![A-Za-z0-9_-])[A-Za-z_][A-Za-z0-9_-]*\.(?:py|md|js|ts|json|ya?ml|toml|csv|txt|sh|go|rs|java|cpp|html|log|conf"
@@ -122,7 +122,7 @@ _CHINESE_NAME = re.compile(
     r"|《([^》\n]{1,40})》"
 )
 _LATIN_WORD = r"[A-Z][A-Za-z0-9]*(?:[-'’][A-Za-z0-9]+)*"
-_LATIN_NAME = re.compile(rf"(?<![A-Za-z0-9_/.@-]){_LATIN_WORD}(?:[ ]{_LATIN_WORD}){{0,3}}")
+_LATIN_NAME = re.compile(rf"(?<![A-Za-z0-9_/\\.@-]){_LATIN_WORD}(?:[ ]{_LATIN_WORD}){{0,3}}(?![A-Za-z0-9_])")
 _SENTENCE_START = re.compile(r"(?:^|[.!?。！？:：\"“])\s*$")
 _INTRODUCED = re.compile(r"\b(?:my name is|i'?m|i am|call me|this is|named|called)\s+$", re.IGNORECASE)
 _NO_NAME = re.compile(

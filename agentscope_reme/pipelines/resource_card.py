@@ -18,7 +18,7 @@ from .dream_instructions import instructs
 from .evidence import language_of
 from .facts import identifiers_of, names_of
 from .naming import MAX_NAME, NAME_BYTES, shortened
-from .resource_text import Block, Reading
+from .resource_text import Block, Reading, is_code
 
 PART = "resource"
 """Name of the generated part of a card."""
@@ -203,15 +203,17 @@ def _first_sentences(blocks: Sequence[Block]) -> Iterator[Point]:
     seen: set[tuple[str, ...]] = set()
     told: set[str] = set()
     taken = 0
-    for number, block in enumerate(blocks):
+    # A heading that is a passage of its own opens no section, what stands below it does; code has no sentences.
+    below = [(at, one) for at, one in enumerate(blocks) if one.text not in one.headings and not is_code(one.text)]
+    for place, (number, block) in enumerate(below):
         opens = block.headings not in seen
         # The beginning of a document tells more than that of its last section.
-        wanted = 2 if number < 2 else 1 if (opens if block.headings else number < _FIRST_BLOCKS) else 0
+        wanted = 2 if place < 2 else 1 if (opens if block.headings else place < _FIRST_BLOCKS) else 0
         seen.add(block.headings)
         for sentence in _sentences(block)[:wanted] if wanted else ():
             if taken >= _MOST_SENTENCES:
                 return
-            if sentence.casefold() in told or sentence in block.headings:
+            if sentence.casefold() in told:
                 continue
             told.add(sentence.casefold())
             taken += 1

@@ -7,7 +7,7 @@ import re
 import time
 import zipfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
@@ -36,6 +36,10 @@ _UNPACKED_BYTES = 256 * 1024 * 1024
 _MOST_PAGES = 2_000
 _SECONDS = 120.0
 
+_MARKDOWN = (".md", ".markdown")
+_COMMENT = re.compile(r"(?<!`)((`+)(?!`).+?(?<!`)\2(?!`))|<!--.*?-->", re.DOTALL)
+_SEPARATORS = ",;\t|"
+_SAYS_SEPARATOR = re.compile(r"sep=([^\w\s\"]|\t)\r?\n")
 _MOST_COLUMNS = 30
 _NAME_CHARS = 60
 _PART = re.compile(r"^\[Part \d+/\d+\]\s*")
@@ -132,21 +136,51 @@ def _read_text(path: str, data: bytes) -> Reading:
     if encoding == "binary":
         raise UnreadableDocument(f"{path} holds no text", path)
     text = text.removeprefix("\ufeff")
+    suffix = PurePosixPath(path).suffix.lower()
     document = read_document(path, text)
-    blocks = tuple(
+    blocks = [
         Block(unit.start_line, unit.end_line, _PART.sub("", _with_context(unit.text, unit.context)), unit.headings)
         for unit in document.units
-        if unit.text.strip()
-    )
-    rows, columns = _shape(PurePosixPath(path).suffix.lower(), text)
-    return Reading(path, document.title, blocks, "line", len(data), partial, rows, columns)
+    ]
+    if suffix in _MARKDOWN:
+        blocks = _seen_by_readers(blocks, text)
+    rows, columns = _shape(suffix, text)
+    told = tuple(block for block in blocks if block.text.strip())
+    return Reading(path, document.title, told, "line", len(data), partial, rows, columns)
+
+
+def _seen_by_readers(blocks: Iterable[Block], text: str) -> list[Block]:
+    """The passages of a Markdown text without what nobody sees who reads it: comments, broken front matter."""
+    from ..vault.frontmatter import parse
+
+    note = parse(text)
+    below = [block for block in blocks if note.raw is None or block.first >= note.body_line]
+    return [block if is_code(block.text) else replace(block, text=_uncommented(block.text)) for block in below]
+
+
+def is_code(text: str) -> bool:
+    """Whether a passage of Markdown is a block of code."""
+    return text.startswith(("```", "~~~", "    ", "\t"))
+
+
+def _uncommented(text: str) -> str:
+    if "<!--" not in text:
+        return text
+    if "-->" not in text and text.lstrip(" >*+-").startswith("!--", 1):
+        return ""  # it hides all that follows
+    # Behind the line of the last end nothing is looked for, which would take quadratic time.
+    end = text.find("\n", text.rfind("-->")) if "-->" in text else 0
+    end = len(text) if end < 0 else end
+    return _COMMENT.sub(lambda found: " " if found[1] is None else found[0], text[:end]) + text[end:]
 
 
 def _shape(suffix: str, text: str) -> tuple[int, tuple[str, ...]]:
     """How many rows or records there are, and their columns or keys; of a single record its keys."""
     if suffix in (".csv", ".tsv"):
-        table = csv.reader(io.StringIO(text), delimiter="," if suffix == ".csv" else "\t")
+        told = _SAYS_SEPARATOR.match(text)
+        text = text[told.end() :] if told else text
         try:
+            table = csv.reader(io.StringIO(text), delimiter=told[1] if told else _separator(text, suffix))
             head = next(table, [])
             return sum(1 for row in table if row), _names(head)
         except csv.Error:
@@ -159,6 +193,16 @@ def _shape(suffix: str, text: str) -> tuple[int, tuple[str, ...]]:
     if suffix in (".yaml", ".yml"):
         return 0, _names(match.group(1) for match in _YAML_KEY.finditer(text))
     return 0, ()
+
+
+def _separator(text: str, suffix: str) -> str:
+    """What stands between the cells of a table: that which gives its head most columns, a comma before a semicolon.
+
+    Programs write what is customary where they run, also into a file that is called ``.csv``.
+    """
+    if suffix == ".tsv":
+        return "\t"
+    return max(_SEPARATORS, key=lambda mark: len(next(csv.reader(io.StringIO(text), delimiter=mark), [])))
 
 
 def _keys(text: str) -> tuple[str, ...]:
@@ -209,6 +253,7 @@ def _read_docx(path: str, data: bytes) -> Reading:
     document = Document(io.BytesIO(data))
     headings: list[str] = []
     blocks: list[Block] = []
+    title = clean_text(str(document.core_properties.title or "")).strip()
     for number, item in enumerate(document.iter_inner_content(), 1):
         if hasattr(item, "rows"):
             blocks += [Block(number, number, row, tuple(headings)) for row in _rows(item)]
@@ -220,8 +265,8 @@ def _read_docx(path: str, data: bytes) -> Reading:
         if style == "Title" or style.startswith("Heading"):
             level = int(style[8:]) if style[8:].isdigit() else 0
             headings[max(0, level - 1) :] = [text]
+            title = title or (text if level < 2 else "")
         blocks.append(Block(number, number, text, tuple(headings)))
-    title = clean_text(str(document.core_properties.title or "")).strip()
     return Reading(path, title or PurePosixPath(path).stem, tuple(blocks), "paragraph", len(data))
 
 

@@ -5,6 +5,7 @@ import io
 import pytest
 
 from agentscope_reme.errors import NoteError
+from agentscope_reme.pipelines.resource_card import card_by_rules
 from agentscope_reme.pipelines.resource_text import READ_BYTES, SUFFIXES, is_readable, read_resource
 from agentscope_reme.vault import Vault
 from tests.pipelines.documents import REPORT, docx_of, pdf_of, zip_bomb
@@ -45,6 +46,11 @@ def test_text_formats_are_read_with_their_lines(vault_dir, name, content, expect
     [
         ("a.csv", "name,age\n" + "Anna,3\n" * 500, 500, ("name", "age")),
         ("a.csv", '"a, b","c\nd"\n1,2\n', 1, ("a, b", "c d")),
+        ("a.csv", 'name;price, net;day\n"Huber; Bob";1.200,50;03.05.2026\n', 1, ("name", "price, net", "day")),
+        ("a.csv", "name\tprice\nAnna\t1,5\nBob\t2,5\n", 2, ("name", "price")),
+        ("a.csv", "sep=|\r\nname|price;net\r\nAnna|1,5\r\n", 1, ("name", "price;net")),
+        ("a.csv", "only one column\n1,5\n", 1, ("only one column",)),
+        ("a.tsv", "a,b,c\td\n1\t2\n", 1, ("a,b,c", "d")),
         ("a.jsonl", '{"x": 1, "y": 2}\n' * 3, 3, ("x", "y")),
         ("a.json", '[{"x": 1}, {"x": 2}]', 0, ("x",)),
         ("a.yaml", "name: x\nsteps:\n  - inner: 1\n", 0, ("name", "steps")),
@@ -99,6 +105,65 @@ def test_cells_that_say_the_same_and_tables_within_tables_are_read(vault_dir):
     document.save(stream)
     found = reading(vault_dir, "a.docx", stream.getvalue())
     assert [block.text for block in found.blocks] == ["oak | 3 | 3", "in all | six | boards"]
+
+
+def test_a_word_document_is_called_by_its_title_and_told_of_by_what_stands_below_its_headings(vault_dir):
+    data = docx_of(
+        ("Title", "Lease of the Basel office"), ("Heading 1", "Term"), ("Normal", "It ends on 2027-05-03."),
+        ("Heading 1", "Rent"), ("Normal", "The rent is 900 EUR a month."), ("Normal", "It is paid in advance."),
+    )  # fmt: skip
+    card = card_by_rules(reading(vault_dir, "a.docx", data))
+    assert card.name == "Lease of the Basel office"
+    assert card.description == "It ends on 2027-05-03."
+    assert [point.text for point in card.points] == ["It ends on 2027-05-03.", "The rent is 900 EUR a month."]
+    assert [point.text for point in card.headings] == ["Lease of the Basel office", "Term", "Rent"]
+
+
+HIDDEN = """---
+summary: "the "new" one"
+---
+# Boiler
+
+<!-- one line -->
+The boiler <!-- within --> is blue; `<!-- code -->` is a comment.
+
+<!-- many
+
+lines
+
+-->
+> It was serviced <!-- in a quote --> in May.
+
+```html
+<!-- in code -->
+```
+
+- Ann has the key.
+  <!-- in an item -->
+
+<!-- without an end
+
+and all that follows
+"""
+
+
+def test_what_no_reader_of_a_markdown_text_sees_is_no_part_of_it(vault_dir):
+    found = reading(vault_dir, "a.md", HIDDEN)
+    for unseen in ("new", "one line", "within", "many", "lines", "a quote", "in an item", "without", "follows"):
+        assert unseen not in found.text, unseen
+    assert "`<!-- code -->` is a comment" in found.text
+    assert "<!-- in code -->" in found.text
+    assert [block.first for block in found.blocks] == [7, 14, 16, 20], "lines are those of the file"
+    told = [point.text for point in card_by_rules(found).points]
+    assert told[0] == "The boiler is blue;"
+    assert not any("```" in text or "reme" in text or "in code" in text for text in told)
+
+
+@pytest.mark.parametrize(
+    "text", ["<!-- " * 100_000, "--> " + "<!-- " * 100_000, "`<!-- ` " * 60_000, "` <!-- --> " * 40_000]
+)
+def test_hostile_comments_are_read_in_linear_time(vault_dir, text):
+    assert reading(vault_dir, "a.md", f"Words first.\n\n{text}\n").blocks[0].text == "Words first."
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_column(vault_dir):

@@ -165,6 +165,7 @@ def test_what_reads_like_a_request_and_tells_more_is_a_statement(text: str) -> N
         ("iPhone", []),
         ("GPT-4 is slower than LLaMA", ["GPT-4", "LLaMA"]),
         ("see https://Example.com/Foo-Bar", []),
+        ("we saw ERROR E_CONN_42 in C:\\Users\\ann\\Notes and Foo_bar", ["ERROR"]),
     ],
 )
 def test_names_are_recognised_by_rules(text: str, names: list[str]) -> None:
@@ -183,6 +184,7 @@ def test_names_are_recognised_by_rules(text: str, names: list[str]) -> None:
         ("C:\\agent\\x 和 v1.2.3", ["C:\\agent\\x", "v1.2.3"]),
         ("预算 3000 元，涨了 12%，$1,250.50", ["3000", "$1,250.50"]),
         ("2023-05-24 10:02 和 2023年5月", []),
+        ("E_CONN_42 and PROJ-ABC-7, not MAX_SIZE", ["E_CONN_42", "PROJ-ABC-7"]),
         ("and/or 1/2 a 5 b", []),
         ("(https://example.com/x)", ["https://example.com/x"]),
     ],
