@@ -19,6 +19,7 @@ from .evidence import language_of
 from .facts import identifiers_of, names_of
 from .naming import MAX_NAME, NAME_BYTES, shortened
 from .resource_text import Block, Reading, is_code
+from .wrapped_lines import Breaks, breaks_of, joined_lines
 
 PART = "resource"
 """Name of the generated part of a card."""
@@ -119,7 +120,7 @@ class CardText:
 def card_by_rules(reading: Reading, language: str = "auto") -> CardText:
     """Choose what a card says about a document, without a model; pure and deterministic."""
     tongue = language_of([reading.text[:_SEARCHED_CHARS]]) if language == "auto" else language
-    points = _shape(reading, tongue) or list(_first_sentences(reading.blocks))
+    points = _shape(reading, tongue) or list(_first_sentences(reading.blocks, breaks_of(reading.path)))
     name = name_of(reading.title, reading.path)
     description = next((point.text for point in points), name)
     return CardText(
@@ -198,7 +199,7 @@ def _shape(reading: Reading, language: str) -> list[Point]:
     return [Point(shortened(text, MAX_TEXT), "summary", 0, len(reading.blocks) - 1)]
 
 
-def _first_sentences(blocks: Sequence[Block]) -> Iterator[Point]:
+def _first_sentences(blocks: Sequence[Block], breaks: Breaks) -> Iterator[Point]:
     """How each section begins, the first ones in the order of the document."""
     seen: set[tuple[str, ...]] = set()
     told: set[str] = set()
@@ -210,7 +211,7 @@ def _first_sentences(blocks: Sequence[Block]) -> Iterator[Point]:
         # The beginning of a document tells more than that of its last section.
         wanted = 2 if place < 2 else 1 if (opens if block.headings else place < _FIRST_BLOCKS) else 0
         seen.add(block.headings)
-        for sentence in _sentences(block)[:wanted] if wanted else ():
+        for sentence in _sentences(block, breaks)[:wanted] if wanted else ():
             if taken >= _MOST_SENTENCES:
                 return
             if sentence.casefold() in told:
@@ -220,9 +221,9 @@ def _first_sentences(blocks: Sequence[Block]) -> Iterator[Point]:
             yield Point(sentence, "summary", number, number)
 
 
-def _sentences(block: Block) -> list[str]:
+def _sentences(block: Block, breaks: Breaks) -> list[str]:
     found = []
-    for line in block.text.split("\n"):
+    for line in joined_lines(block.text, breaks):
         if _DRAWN.match(line):
             continue
         for sentence in sentences_of(one_line(line)):
@@ -247,9 +248,11 @@ def _mentioned(reading: Reading) -> dict[str, tuple[str, ...]]:
     from ..index.dates import find_dates
 
     # Line by line: what is looked for needs no more around it, and costs what is around.
+    breaks = breaks_of(reading.path)
     lines = [
         line[at : at + _LINE_CHARS]
-        for line in reading.text[:_SEARCHED_CHARS].split("\n")
+        for block in _up_to(reading.blocks, _SEARCHED_CHARS)
+        for line in joined_lines(block, breaks)
         for at in range(0, len(line), _LINE_CHARS)
         if not instructs(line[at : at + _LINE_CHARS], external=True)
     ]
@@ -261,6 +264,15 @@ def _mentioned(reading: Reading) -> dict[str, tuple[str, ...]]:
         "dates": _most(mention.first for mention in days if mention.grain == "day" and mention.first),
     }
     return {kind: found for kind, found in lists.items() if found}
+
+
+def _up_to(blocks: Iterable[Block], most: int) -> Iterator[str]:
+    """The texts of the first blocks, ``most`` characters in all."""
+    for block in blocks:
+        if most <= 0:
+            return
+        yield block.text[:most]
+        most -= len(block.text) + 1
 
 
 def _most(found: Iterable[str]) -> tuple[str, ...]:

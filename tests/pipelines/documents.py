@@ -80,11 +80,12 @@ def docx_of(*paragraphs: tuple[str, str], table: list[list[str]] | None = None) 
 
 
 def pdf_of(*pages: str, title: str = "") -> bytes:
-    """A PDF with a line of plain text on each page."""
+    """A PDF with plain text on each page, in lines."""
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", ""]
     kids = []
     for text in pages:
-        stream = f"BT /F1 12 Tf 72 700 Td ({text.replace('(', '').replace(')', '')}) Tj ET"
+        lines = text.replace("(", "").replace(")", "").split("\n")
+        stream = f"BT /F1 12 Tf 72 700 Td {' 0 -14 Td '.join(f'({line}) Tj' for line in lines)} ET"
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
         font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
         objects.append(
