@@ -87,10 +87,12 @@ _DIGIT = re.compile(r"[0-9]")
 
 # Chinese text is written up to an address without a space.
 _CJK = r"\u3000-\u303f\uff00-\uffef\u3400-\u9fff"
-_URL = re.compile(rf"https?://[^\s<>\"'`{_CJK}]*[^\s<>\"'`.,;:!?)\]}}{_CJK}]")
+_URL = re.compile(rf"https?://(?:(?!\]\()[^\s<>\"'`{_CJK}])*[^\s<>\"'`.,;:!?)\]}}{_CJK}]")
 _IDENTIFIER = re.compile(
     r"[A-Za-z0-9_.+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"
-    r"|(?<![A-Za-z0-9_/.])(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?"
+    r"|(?<![\w/.])(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?"
+    # Behind a word that no space parts from it a slash often means "or": the path then begins with a Latin name.
+    r"|(?<=[\u3400-\u9fff])(?:~|\.{1,2})?/[A-Za-z0-9_.@+-]+(?:/[\w.@+-]+)+/?"
     r"|(?<![A-Za-z0-9_/.-])(?:[A-Za-z0-9_.-]+/)+[A-Za-z0-9_-]+\.[A-Za-z0-9]{1,8}"
     r"|(?<![A-Za-z0-9])[A-Za-z]:\\[^\s\"'<>|，。；]+"
     r"|(?<![A-Za-z0-9_])[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*[-_][0-9]+(?![A-Za-z0-9_])"

@@ -18,7 +18,7 @@ from .dream_instructions import instructs
 from .evidence import language_of
 from .facts import identifiers_of, names_of
 from .naming import MAX_NAME, NAME_BYTES, shortened
-from .resource_text import Block, Reading, is_code
+from .resource_text import Block, Reading
 from .wrapped_lines import Breaks, breaks_of, joined_lines
 
 PART = "resource"
@@ -91,7 +91,10 @@ _WORDS = {
         "record": "键：{columns}。",
     },
 }
-_MARKS = re.compile(r"^(?:[-*+>|#\s]+|\d+[.)]\s+)")
+_MARKS = re.compile(r"^(?:(?:\s|[-*+](?=\s|$)|[-=*]{3,}|[>|]|#+(?=\s|$))+|\d+[.)]\s+)")
+_TARGET = r"\(<?[^()\s]*(?:\([^()\s]*\)[^()\s]*)?>?(?:\s+(?:\"[^\"]*\"|'[^']*'))?\)"
+_LINKED = re.compile(rf"!?\[((?:[^\[\]]|\[[^\[\]]*\]{_TARGET})*)\]{_TARGET}")
+_STRONG = re.compile(r"(\*\*|__)(?=\S)([^*_]+)(?<=\S)\1")
 _DRAWN = re.compile(r"^[\s|:\-=_*#~.+]*$")
 
 
@@ -205,7 +208,7 @@ def _first_sentences(blocks: Sequence[Block], breaks: Breaks) -> Iterator[Point]
     told: set[str] = set()
     taken = 0
     # A heading that is a passage of its own opens no section, what stands below it does; code has no sentences.
-    below = [(at, one) for at, one in enumerate(blocks) if one.text not in one.headings and not is_code(one.text)]
+    below = [(at, one) for at, one in enumerate(blocks) if one.text not in one.headings and not one.code]
     for place, (number, block) in enumerate(below):
         opens = block.headings not in seen
         # The beginning of a document tells more than that of its last section.
@@ -224,12 +227,21 @@ def _first_sentences(blocks: Sequence[Block], breaks: Breaks) -> Iterator[Point]
 def _sentences(block: Block, breaks: Breaks) -> list[str]:
     found = []
     for line in joined_lines(block.text, breaks):
+        line = _spoken(line) if breaks == "soft" else line
         if _DRAWN.match(line):
             continue
         for sentence in sentences_of(one_line(line)):
             if any(character.isalnum() for character in sentence) and not instructs(sentence, external=True):
                 found.append(shortened(sentence, _SENTENCE_CHARS))
     return found
+
+
+def _spoken(line: str) -> str:
+    """A line of Markdown as it would be read aloud: links by their words, pictures by their captions."""
+    line = _STRONG.sub(r"\2", line)
+    for _ in range(2 if "](" in line else 0):  # a picture may stand within a link
+        line = _LINKED.sub(r"\1", line)
+    return line
 
 
 def _contents(blocks: Sequence[Block]) -> Iterator[Point]:

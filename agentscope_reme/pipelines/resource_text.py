@@ -43,6 +43,8 @@ _SAYS_SEPARATOR = re.compile(r"sep=([^\w\s\"]|\t)\r?\n")
 _MOST_COLUMNS = 30
 _NAME_CHARS = 60
 _PART = re.compile(r"^\[Part \d+/\d+\]\s*")
+_PART_NUMBER = re.compile(r"\[Part (\d+)/\d+\]")
+_CODE_STARTS = ("```", "~~~", "    ", "\t")
 _YAML_KEY = re.compile(r"^([\w.-][\w .-]*?)[ \t]*:(?=[ \t\r\n]|$)", re.MULTILINE)
 
 Place = Literal["line", "page", "paragraph"]
@@ -58,12 +60,16 @@ class ReaderMissing(NoteError):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A passage of a document. ``first`` and ``last`` are lines, pages or paragraphs, counted from 1."""
+    """A passage of a document. ``first`` and ``last`` are lines, pages or paragraphs, counted from 1.
+
+    ``code`` says that it is a block of code, or a part of one, in a Markdown text.
+    """
 
     first: int
     last: int
     text: str
     headings: tuple[str, ...] = ()
+    code: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +149,8 @@ def _read_text(path: str, data: bytes) -> Reading:
         for unit in document.units
     ]
     if suffix in _MARKDOWN:
-        blocks = _seen_by_readers(blocks, text)
+        contexts = (unit.context for unit in document.units)
+        blocks = _seen_by_readers(_with_code(zip(blocks, contexts, strict=True)), text)
     rows, columns = _shape(suffix, text)
     told = tuple(block for block in blocks if block.text.strip())
     return Reading(path, document.title, told, "line", len(data), partial, rows, columns)
@@ -155,12 +162,16 @@ def _seen_by_readers(blocks: Iterable[Block], text: str) -> list[Block]:
 
     note = parse(text)
     below = [block for block in blocks if note.raw is None or block.first >= note.body_line]
-    return [block if is_code(block.text) else replace(block, text=_uncommented(block.text)) for block in below]
+    return [block if block.code else replace(block, text=_uncommented(block.text)) for block in below]
 
 
-def is_code(text: str) -> bool:
-    """Whether a passage of Markdown is a block of code."""
-    return text.startswith(("```", "~~~", "    ", "\t"))
+def _with_code(blocks: Iterable[tuple[Block, str]]) -> Iterator[Block]:
+    """The passages of a Markdown text with which of them are code. Of code in parts only the first has its fence."""
+    code = False
+    for block, context in blocks:
+        goes_on = code and (part := _PART_NUMBER.match(context)) is not None and part[1] != "1"
+        code = goes_on or block.text.startswith(_CODE_STARTS)
+        yield replace(block, code=code)
 
 
 def _uncommented(text: str) -> str:
