@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..weights import Weights
 from .corpus import Corpus
+from .day_closeness import closeness_by_day, inside
 from .entries import ASKS, CORRECTS, REPEATS, TIME_WORDS
 from .keyword_columns import Ints, are_in, distinct
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_SPAN = 4_000_000  # days
+SHORT = 11  # days that a stretch has at most whose units answer by being of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +47,23 @@ class Context:
     titles: Callable[[Ints], Sequence[float]] | None = None
 
 
-def days_asked_for(corpus: Corpus, context: Context) -> Ints:
-    """The days asked for that some unit has."""
+def days_asked_for(corpus: Corpus, query: "QueryTerms", context: Context) -> tuple[Ints, Ints]:
+    """The days asked for that some unit has, and those of them that answer by being that day.
+
+    A unit of "yesterday" or of "last week" is about the question whatever it says. One of "last month" need not be,
+    unless the question has nothing but the time; then a whole year will do.
+    """
     if context.closeness is None:
-        return np.zeros(0, np.int64)
+        none = np.zeros(0, np.int64)
+        return none, none
     days = context.days if context.days is not None else days_of(corpus)
-    return days[context.closeness(days) >= 0.9]
+    near = context.closeness(days) >= 0.9
+    if query.only_dates:
+        days = days[near | inside(query.dates, days)]
+        return days, days
+    days = days[near]
+    short = tuple(mention for mention in query.dates if mention.length <= SHORT)
+    return days, days if len(short) == len(query.dates) else days[closeness_by_day(short)(days) >= 0.9]
 
 
 def days_of(corpus: Corpus) -> Ints:

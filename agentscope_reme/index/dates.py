@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from ..expression import expression
+from .periods import OLDER
 from .relative_dates import find_relative
 from .simplified import simplified
 from .time_words import (
@@ -90,7 +91,8 @@ class DateMention(NamedTuple):
     ``first`` and ``last`` are the days it covers (``YYYY-MM-DD``, inclusive), "" when the year is not given; ``month``,
     ``day`` and ``last_day`` then say which days of any year. ``tokens`` are its index terms, the most specific first:
     ``2023-05-08``, ``2023-05``, ``2023``, and without the year ``--05-08``, ``--05``. ``relative`` dates ("yesterday")
-    were resolved against a clock.
+    were resolved against a clock. ``likely`` is less than 1 for one of several that are meant less likely; of a date
+    without a year those are all but the last one before ``asked_on``, where that is known.
     """
 
     begin: int
@@ -104,6 +106,8 @@ class DateMention(NamedTuple):
     last_day: int | None = None
     relative: bool = False
     tokens: tuple[str, ...] = ()
+    likely: float = 1.0
+    asked_on: str = ""
 
     def span(self, year: int) -> tuple[date, date] | None:
         """First and last day covered; a yearless date is read in ``year``. None for a day that year does not have."""
@@ -116,6 +120,12 @@ class DateMention(NamedTuple):
             return date(year, self.month, self.day), date(year, self.month, self.last_day or self.day)
         except ValueError:
             return None
+
+    @property
+    def length(self) -> int:
+        """How many days it covers; of one without a year, those of a leap year."""
+        span = self.span(2000)
+        return (span[1] - span[0]).days + 1 if span is not None else 1
 
 
 def month_span(year: int, month: int) -> tuple[date, date]:
@@ -187,12 +197,21 @@ def closeness(mentions: tuple[DateMention, ...], day: str) -> float:
     best = 0.0
     for mention in mentions:
         if mention.first:
-            best = max(best, _near(mention, mention.span(when.year), when))
+            best = max(best, mention.likely * _near(mention, mention.span(when.year), when))
         else:
             for shift in _YEARS_AROUND:
                 if 1 <= when.year + shift <= 9999:
-                    best = max(best, _near(mention, mention.span(when.year + shift), when))
+                    span = mention.span(when.year + shift)
+                    best = max(best, _likely(mention, span) * _near(mention, span, when))
     return best
+
+
+def _likely(mention: DateMention, span: tuple[date, date] | None) -> float:
+    """Less than 1 for another year's than the last that has begun on the day it was asked."""
+    if not mention.asked_on or span is None:
+        return 1.0
+    asked = date.fromisoformat(mention.asked_on)
+    return 1.0 if span[0] <= asked and (asked - span[0]).days < 366 else OLDER
 
 
 def asks_when(text: str) -> bool:
@@ -326,21 +345,28 @@ def _is_month_name(name: str, begin: int, text: str, alone: bool) -> bool:
     return name[0].isupper() and not (alone and starts)
 
 
+def joins(before: DateMention, mention: DateMention, text: str) -> bool:
+    """Whether what stands between two dates makes a range of them ("to", "到", "between … and")."""
+    between = text[before.stop : mention.begin]
+    if len(between) > 12 or _BETWEEN.fullmatch(between) is None:
+        return False
+    return "and" not in between.lower() or text[max(0, before.begin - 16) : before.begin].rstrip().lower().endswith(
+        "between"
+    )
+
+
 def _joined(found: list[DateMention], text: str) -> list[DateMention]:
     """Two days (or months) with "to" between them become one range."""
     out = [found[0]]
     for mention in found[1:]:
         before = out[-1]
-        between = text[before.stop : mention.begin]
-        joins = len(between) <= 12 and _BETWEEN.fullmatch(between) is not None
-        if joins and "and" in between.lower():
-            joins = text[max(0, before.begin - 16) : before.begin].rstrip().lower().endswith("between")
-        if joins and before.first and mention.first and before.first <= mention.last and before.grain != "year":
+        joined = joins(before, mention, text)
+        if joined and before.first and mention.first and before.first <= mention.last and before.grain != "year":
             out[-1] = before._replace(
                 stop=mention.stop, grain="range", last=mention.last, day=None, month=None, year=None,
                 tokens=(*before.tokens, *mention.tokens),
             )  # fmt: skip
-        elif joins and before.grain == mention.grain == "day" and not before.first and not mention.first:
+        elif joined and before.grain == mention.grain == "day" and not before.first and not mention.first:
             same_month = before.month == mention.month and (before.day or 0) <= (mention.day or 0)
             tokens = (*before.tokens, *mention.tokens)
             if same_month:

@@ -18,32 +18,42 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 def closeness_by_day(mentions: tuple[DateMention, ...]) -> Callable[[Days], NDArray[np.float64]]:
     """A function from day numbers (days since 1970-01-01) to closeness, 0 to 1."""
-    known: dict[int, float] = {}
+    known: dict[tuple[int, int], float] = {}
 
     def near(days: Days) -> NDArray[np.float64]:
         out = np.zeros(len(days))
-        for at in np.flatnonzero(_may_be_near(mentions, days)).tolist():
-            day = int(days[at])
-            if day not in known:
-                known[day] = closeness(mentions, day_text(day))
-            out[at] = known[day]
+        if not len(days):
+            return out
+        years = range(_year(int(days.min())) - 1, _year(int(days.max())) + 2)
+        for number, mention in enumerate(mentions):
+            for at in np.flatnonzero(_may_be_near(mention, days, years)).tolist():
+                key = number, int(days[at])
+                if key not in known:
+                    known[key] = closeness((mention,), day_text(key[1]))
+                out[at] = max(out[at], known[key])
         return out
 
     return near
 
 
-def _may_be_near(mentions: tuple[DateMention, ...], days: Days) -> NDArray[np.bool_]:
+def inside(mentions: tuple[DateMention, ...], days: Days) -> NDArray[np.bool_]:
+    """Which days lie inside any of some dates."""
+    out = np.zeros(len(days), bool)
+    if len(days):
+        years = range(_year(int(days.min())) - 1, _year(int(days.max())) + 2)
+        for mention in mentions:
+            out |= _may_be_near(mention, days, years, 0)
+    return out
+
+
+def _may_be_near(mention: DateMention, days: Days, years: range, tail: int = _TAIL) -> NDArray[np.bool_]:
     """Days that are not certainly far away: most of a large vault's are."""
     out = np.zeros(len(days), bool)
-    if not len(days):
-        return out
-    years = range(_year(int(days.min())) - 1, _year(int(days.max())) + 2)
-    for mention in mentions:
-        for year in years if not mention.first else years[:1]:
-            span = mention.span(min(max(year, 1), 9999))
-            if span is not None:
-                first, last = (day.toordinal() - _EPOCH for day in span)
-                out |= (days >= first - _TAIL) & (days <= last + _TAIL)
+    for year in years if not mention.first else years[:1]:
+        span = mention.span(min(max(year, 1), 9999))
+        if span is not None:
+            first, last = (day.toordinal() - _EPOCH for day in span)
+            out |= (days >= first - tail) & (days <= last + tail)
     return out
 
 

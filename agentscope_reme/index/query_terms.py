@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import Protocol
 
 from ..expression import expression
+from .asked_days import asked_days, asks_whatever
 from .chinese import FUNCTION_CHARS, carries_content
-from .dates import DateMention, asks_when, find_dates
+from .dates import DateMention, asks_when
 from .identifiers import Compound, is_unmistakable, plain_or_same
 from .words import emoji_of, every_word, is_run, normalised, pieces, segments, words_of
 
@@ -41,8 +42,9 @@ class QueryTerms:
     present when any of its terms is. ``content_terms`` are the first of each group. ``pairs`` are neighbouring content
     words in order. ``phrases`` are the quoted passages as term sequences. ``single_chars`` are single Chinese
     characters, which no index term need equal: see :func:`terms_with_char`. ``date_terms`` are the terms that come from
-    ``dates``. ``stop_only`` says that nothing but function words was asked for. ``identifiers`` are the terms of names
-    that nobody writes by chance (``serve_forever``, ``src/main.py``), whole or as a larger piece, and the forms of a
+    ``dates``, and ``only_dates`` says that nothing is asked for but a time. ``stop_only`` says that nothing but
+    function words was asked for. ``identifiers`` are the terms of names that nobody writes by chance
+    (``serve_forever``, ``src/main.py``), whole or as a larger piece, and the forms of a
     word with a hyphen that is the only one.
     """
 
@@ -56,6 +58,7 @@ class QueryTerms:
     single_chars: tuple[str, ...] = ()
     dates: tuple[DateMention, ...] = ()
     date_terms: tuple[str, ...] = ()
+    only_dates: bool = False
     asks_when: bool = False
     stop_only: bool = False
     identifiers: tuple[str, ...] = ()
@@ -86,15 +89,19 @@ class _Parts:
 def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) -> QueryTerms:
     """Read a question; ``today`` resolves relative dates."""
     plain_text = normalised(text)
-    dates = find_dates(plain_text, today)
+    asked = asked_days(plain_text, today)
+    dates = asked.dates
     parts = _Parts()
-    for segment in segments(plain_text, dates):
+    for segment in segments(plain_text, asked.terms):
         if isinstance(segment, DateMention):
             if segment.relative:
                 _add_relative(parts, segment, plain_text, tokenizer)
             else:
                 _add_date(parts, segment)
             continue
+        for name in asked.named:
+            if not name.isascii():  # what stands beside it is another word
+                segment = segment.replace(name, f" {name} ")
         for piece in pieces(segment):
             _add_piece(parts, piece, tokenizer)
     stop_only = not parts.groups and not dates
@@ -111,10 +118,17 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
         single_chars=tuple(parts.single_chars) if len(parts.groups) <= _FEW_WORDS else (),
         dates=dates,
         date_terms=tuple(parts.date_terms),
+        only_dates=bool(dates) and _are_dates(parts, asked.named, tokenizer),
         asks_when=asks_when(plain_text),
         stop_only=stop_only and bool(parts.weights) and all(char in FUNCTION_CHARS for char in parts.single_chars),
         identifiers=(*parts.identifiers, *_only_word(parts)),
     )
+
+
+def _are_dates(parts: _Parts, named: tuple[str, ...], tokenizer: QueryTokenizer) -> bool:
+    """Whether all content words name a time, or ask for what happened then."""
+    words = parts.date_terms.keys() | {term for text in named for term in tokenizer.terms(text)}
+    return all(group[0] in words or asks_whatever(group[0]) for group in parts.groups)
 
 
 def _only_word(parts: _Parts) -> list[str]:

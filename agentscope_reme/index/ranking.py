@@ -40,7 +40,8 @@ _TRUE = np.ones(1, bool)
 class Ranked:
     """Slots, best first, with scores from 0 to 1; ``evidence`` is how much of the content words the best hold, 0 to 1.
 
-    ``dated`` says that some stand under a day asked for. ``nearness`` is how near the nearest unit is by its vector
+    ``dated`` says that some stand under a day asked for, and ``timely`` that this alone makes them an answer
+    (see :func:`~.boosts.days_asked_for`). ``nearness`` is how near the nearest unit is by its vector
     (see :func:`~.fusion.fuse`), None where no vectors were asked.
     """
 
@@ -48,6 +49,7 @@ class Ranked:
     scores: Floats
     evidence: float = 0.0
     dated: bool = False
+    timely: bool = False
     nearness: float | None = None
 
     @property
@@ -60,8 +62,8 @@ class Ranked:
     def weak(self) -> bool:
         """Whether what was found is probably not about the question."""
         if self.nearness is None:
-            return self.evidence < WEAK and not self.dated
-        return self.evidence + self.nearness < SURE and not self.dated
+            return self.evidence < WEAK and not self.timely
+        return self.evidence + self.nearness < SURE and not self.timely
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class _Scored:
     raw: Floats
     evidence: Floats
     dated: bool
+    timely: bool
     nearness: float | None
     holders: Holders
 
@@ -82,6 +85,7 @@ class _Scored:
             np.concatenate((self.raw, others.raw)),
             np.concatenate((self.evidence, others.evidence)),
             self.dated or others.dated,
+            self.timely or others.timely,
             None,
             self.holders,
         )
@@ -93,9 +97,9 @@ def rank(
     """The best ``want`` units (and all that tie with the last) for a question; ``everything`` leaves nothing out."""
     question = Question(corpus, query, context, weights)
     found = candidates(question, context, weights)
-    days = days_asked_for(corpus, context)
+    days = days_asked_for(corpus, query, context)
     holders = holders_of(question)
-    sure = np.concatenate((stretches_of_days(corpus, days), holders.stretches))
+    sure = np.concatenate((stretches_of_days(corpus, days[0]), holders.stretches))
     if context.dense is not None:
         return _rank_with_vectors(question, found, days, sure, holders, context, weights, want, everything)
     possible = (found.ceilings > 0).nonzero()[0]
@@ -119,7 +123,7 @@ def rank(
 def _rank_with_vectors(
     question: Question,
     found: Candidates,
-    days: Ints,
+    days: tuple[Ints, Ints],
     sure: Ints,
     holders: Holders,
     context: Context,
@@ -157,7 +161,7 @@ def _best(question: Question, scored: _Scored, context: Context, want: int) -> R
     proof = float(scored.evidence[seen].max(initial=0.0)) / question.possible if question.possible else 0.0
     if proof < WEAK and (question.query.identifiers or len(question.groups) == 1):
         proof = max(proof, question.named_outright(scored.slots[seen]))
-    return Ranked(scored.slots[best], scores[best], min(proof, 1.0), scored.dated, scored.nearness)
+    return Ranked(scored.slots[best], scores[best], min(proof, 1.0), scored.dated, scored.timely, scored.nearness)
 
 
 def _chosen(question: Question, best: Ints, sure: Ints) -> Ints:
@@ -186,7 +190,7 @@ def _score(
     question: Question,
     chosen: Ints,
     found: Candidates,
-    days: Ints,
+    days: tuple[Ints, Ints],
     holders: Holders,
     context: Context,
     weights: Weights,
@@ -219,15 +223,16 @@ def _score(
             # What others say about a note is a hint that it fits, no proof.
             hint = 0.5 * WEAK * question.possible * (question.linked[files] > 0)
             evidence = np.maximum(evidence, hint.repeat(counts))
-    dated = False
-    if len(days):
+    dated = timely = False
+    if len(days[0]):
         ideal = question.ideal or 1.0
-        on_day = are_in(corpus.column("day")[slots], days)
+        on_day = are_in(corpus.column("day")[slots], days[0])
         alone = on_day & (score <= 0)
         # The first unit of each file of the day before the second of any.
         score[alone] = DAY_ALONE * ideal / (1.0 + corpus.column("number")[slots[alone]])
         evidence[alone] = 0.0
         dated = bool(on_day.any())
+        timely = bool(are_in(corpus.column("day")[slots], days[1]).any())
     if context.allowed is not None:
         inside = context.allowed[slots]
         slots, score, evidence = slots[inside], score[inside], evidence[inside]
@@ -237,7 +242,7 @@ def _score(
     keep = (score > 0).nonzero()[0]
     slots, score, evidence = slots.take(keep), score.take(keep), evidence.take(keep)
     score *= factors(corpus, question.query, context, weights, slots)
-    return _Scored(slots, score, evidence, dated, nearness, holders)
+    return _Scored(slots, score, evidence, dated, timely, nearness, holders)
 
 
 def _words(question: Question, chosen: Ints, places: Ints, whole: bool) -> tuple[Floats, Floats, NDArray[np.bool_]]:

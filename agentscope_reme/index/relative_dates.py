@@ -13,29 +13,33 @@ _Found = tuple[int, int, Literal["day", "week", "month", "year", "range"], date,
 _COUNT = rf"\d{{1,4}}|{'|'.join(COUNT_WORDS)}"
 _UNIT = "day|week|month|year"
 # What any match holds.
-_LETTER, _CHINESE_UNIT = re.compile("[A-Za-z]"), re.compile("[天日晚早周期拜月年]")
+_LETTER, _CHINESE_UNIT = re.compile("[A-Za-z]"), re.compile("[天日晚夜早晨周期拜月年]")
 _ENGLISH = expression(
     rf"""\b(?:
       (?P<day>(?:the\ )?day\ before\ yesterday|(?:the\ )?day\ after\ tomorrow
         |yesterday|last\ night|today|tonight|this\ morning|tomorrow)
-    | (?P<ago>{_COUNT}|an?|a\ couple\ of)\s+(?P<ago_unit>{_UNIT})s?\s+ago
+    | (?<!half\ )(?P<ago>{_COUNT}|an?|a\ couple\ of)\s+(?P<ago_unit>{_UNIT})s?\s+ago
     | (?:(?:in|over|during|for)\s+)?(?:the\s+)?(?:last|past|previous)\s+(?P<past>{_COUNT})\s+(?P<past_unit>{_UNIT})s?
     | in\s+(?P<ahead>{_COUNT}|an?)\s+(?P<ahead_unit>{_UNIT})s?
     | (?P<which>last|past|previous|this|next|on)\s+(?P<weekday>{WEEKDAY_NAMES})
-    | (?P<which_unit>last|past|previous|this|next)\s+(?P<unit>weekend|week|month|year)
+    | (?P<which_unit>last|past|previous|this|next)\s+(?P<unit>weekend|week|month|year)(?!\s+of\b)
     )\b""",
     re.VERBOSE | re.IGNORECASE,
 )
+# A sign that ends a longer word begins no date: 以前天天, 早上周会, 看一下周五的安排, 日本周刊.
+_WHICH = r"(?<![早晚以马])上上|下下|(?<![早晚以马上])上|(?<![一以之地乡下])下|这|(?<![日根成剧基书课版文样])本"
 _CHINESE = expression(
     rf"""
-      (?P<day>大前天|前[天日]|昨[天日晚]|今[天日晚早]|明[天日晚早]|大后天|后天)
-    | (?P<week>上上|下下|[上下这本])个?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天末])?
-    | (?P<month>上上|下下|[上下这本])个?月\ ?
-        (?:(?P<part>[初底末]|[上中下]旬)|(?P<month_day>{SMALL_NUMBER})\ ?[日号])?
-    | (?P<year>前年|去年|今年|明年|后年)
+      (?P<day>大前[天日]|(?<![以之目提当面生])前[天日晚夜]|昨[天日晚夜早晨]|今[天日晚夜早晨]
+        |(?<![发证])明[天日晚早晨]|大后[天日]|(?<![以之然最今落背])后[天日])
+    | (?P<week>{_WHICH})一?个?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天末])?
+    | (?P<month>{_WHICH})一?个?月\ ?(?:(?P<part>[初底末]|[上中下]旬)|(?P<month_day>{SMALL_NUMBER})\ ?[日号])?
+    | (?P<year>(?<![以之目])前年|(?<!过)去年|(?<!如)今年|(?<![发证])明年|(?<![以之今])后年)
         (?:\ ?(?P<year_month>{SMALL_NUMBER})\ ?月(?:份|\ ?(?P<year_day>{SMALL_NUMBER})\ ?[日号])?)?
     | (?:最近|过去|近)的?\ ?(?P<past>\d{{1,4}}|{CHINESE_NUMBER})\ ?(?:个\ ?)?(?P<past_unit>天|日|周|星期|礼拜|月|年)
-    | (?P<ago>\d{{1,4}}|{CHINESE_NUMBER})\ ?(?:个\ ?)?(?P<ago_unit>天|周|星期|礼拜|月|年)(?:以|之)?(?P<way>[前后])
+    | (?<!\d)(?!\d{{4}}\ ?年)(?P<ago>\d{{1,4}}|{CHINESE_NUMBER})\ ?(?:个\ ?)?
+        (?P<ago_unit>天|周|星期|礼拜|(?<=[个两])月|年)(?:以|之)?(?P<way>[前后])
+    | (?P<ago2>[两三四五六七八九十])日(?P<way2>[前后])
     """,
     re.VERBOSE,
 )
@@ -184,5 +188,5 @@ def _read_chinese(match: re.Match[str], today: date) -> _Span:
         return _month(month_first, 0)
     if match["past"]:
         return _stretch(today, chinese_number(match["past"]), _UNITS[match["past_unit"]])
-    count = chinese_number(match["ago"]) * (-1 if match["way"] == "前" else 1)
-    return _shifted(today, count, _UNITS[match["ago_unit"]])
+    count = chinese_number(match["ago"] or match["ago2"]) * (-1 if "前" in (match["way"], match["way2"]) else 1)
+    return _shifted(today, count, _UNITS[match["ago_unit"] or "日"])

@@ -256,10 +256,7 @@ def _nothing(request: Request, query: "QueryTerms", allowed: "NDArray[np.bool_] 
 
 
 def _as_day(text: str, last: bool, today: date) -> str:
-    from .dates import find_dates
+    from .asked_days import first_and_last
 
-    for mention in find_dates(text, today):
-        span = mention.span(today.year)
-        if span is not None:
-            return span[1 if last else 0].isoformat()
-    return ""
+    days = first_and_last(text, today)
+    return "" if days is None else days[1 if last else 0].isoformat()

@@ -14,7 +14,10 @@ WEEKDAY_NAMES = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 CHINESE_NUMBER = r"(?:[二三]?十[一二三四五六七八九]?|[一二两三四五六七八九])"
 # A day or a month in digits or numerals.
 SMALL_NUMBER = rf"(?:\d{{1,2}}|{CHINESE_NUMBER})"
-COUNT_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+COUNT_WORDS = (
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
 MONTH_STARTS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 

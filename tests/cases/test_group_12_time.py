@@ -73,3 +73,58 @@ async def test_c12_03_a_day_asked_for_brings_that_days_notes_without_a_shared_wo
     filtered = await index.search("walnut", filter={"since": "2026-03-05", "until": "2026-03-05"})
     assert [hit.date for hit in filtered.hits] == ["2026-03-05"]
     await index.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "first", "last"),
+    [
+        ("去年做了什么", "2025-12-01", "2025-12-31"),
+        ("what happened last year", "2025-12-01", "2025-12-31"),
+        ("what happened last quarter", "2025-12-01", "2025-12-31"),
+        ("在第一季度发生了什么", "2026-01-01", "2026-03-18"),
+        ("what did I do at Christmas", "2025-12-24", "2025-12-26"),
+        ("春节做了什么", "2026-02-15", "2026-02-24"),
+        ("the week of 2 March", "2026-03-01", "2026-03-09"),
+        ("周五做了什么", "2026-03-12", "2026-03-14"),
+        ("what did I do recently", "2026-03-04", "2026-03-18"),
+        ("what did we do in March", "2026-03-01", "2026-03-18"),
+    ],
+)
+async def test_c12_03_stretches_of_the_calendar_are_days_asked_for(
+    vault_dir: Path, query: str, first: str, last: str
+) -> None:
+    days = [f"2024-03-{day:02d}" for day in range(1, 32)] + [f"2025-12-{day:02d}" for day in range(1, 32)]
+    days += [f"2026-01-{day:02d}" for day in range(1, 32)] + [f"2026-02-{day:02d}" for day in range(1, 29)]
+    days += [f"2026-03-{day:02d}" for day in range(1, 19)]
+    index = index_of(vault_dir, {f"daily/{day}/card.md": f"walnut table of {day[-2:]}\n" for day in days})
+    result = await index.search(query)
+    assert result.status == "ok"
+    assert all(first <= hit.date <= last for hit in result.hits)
+    assert len(result.hits) >= 3
+    await index.close()
+
+
+async def test_c12_03_a_month_alone_makes_no_answer_of_what_nobody_has_written(vault_dir: Path) -> None:
+    files = {f"daily/2026-02-{day:02d}/card.md": f"walnut table number {day}\n" for day in range(1, 29)}
+    index = index_of(vault_dir, files)
+    result = await index.search("what did Anna say about the zeppelin last month")
+    assert result.status == "weak"
+    assert result.hits[0].date.startswith("2026-02"), "they are shown, and said to be probably not about it"
+    assert (await index.search("what did we discuss last month")).status == "ok"
+    await index.close()
+
+
+async def test_c12_03_a_filter_takes_stretches_and_the_last_of_what_comes_again(vault_dir: Path) -> None:
+    days = ("2024-12-24", "2025-12-24", "2026-01-10", "2026-03-02", "2026-03-17")
+    index = index_of(vault_dir, {f"daily/{day}/card.md": "walnut table\n" for day in days})
+    for wanted, found in (
+        ({"since": "last quarter"}, days[1:]),
+        ({"since": "December"}, days[1:]),
+        ({"since": "last quarter", "until": "last quarter"}, days[1:2]),
+        ({"until": "圣诞节"}, days[:2]),
+        ({"since": "上周", "until": "上周"}, ()),
+        ({"since": "recently"}, days[4:]),
+    ):
+        result = await index.search("walnut", filter=wanted)
+        assert sorted(hit.date for hit in result.hits) == list(found), wanted
+    await index.close()
