@@ -8,7 +8,7 @@ full text is in the journal.
 import logging
 from typing import TYPE_CHECKING, Any
 
-from ..memory.blocks import COMPRESSED
+from ..memory.blocks import COMPRESSED, HINT, PINNED, RECALL
 from ..memory.in_memory import ReMeInMemoryMemory
 from ..models import Compacted, CompactionOutcome
 
@@ -40,8 +40,11 @@ async def compact_foreign(reme: "ReMe", agent: Any, memory: Any, **coming: str) 
     stand_in: StandIn = reme.stand_in(memory)
     summary = str(getattr(memory, "_compressed_summary", "") or "")
     messages = await memory.get_memory(exclude_mark=COMPRESSED, prepend_summary=False)
-    hints = {message.id for message in await memory.get_memory(mark="hint", prepend_summary=False)}
-    stand_in.content = [(message, ["hint"] if message.id in hints else []) for message in messages]
+    marks: dict[str, list[str]] = {message.id: [] for message in messages}
+    for mark in (HINT, PINNED, RECALL):
+        for message in await memory.get_memory(mark=mark, prepend_summary=False):
+            marks.setdefault(message.id, []).append(mark)
+    stand_in.content = [(message, marks[message.id]) for message in messages]
     if summary != stand_in.written_summary:
         await stand_in.update_compressed_summary(summary)
     outcome = await reme.compaction.keep_within_window(stand_in, **coming)

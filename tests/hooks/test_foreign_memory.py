@@ -132,6 +132,24 @@ async def test_hints_stay_where_agentscope_put_them(vault_dir, kind):
 
 
 @KINDS
+async def test_what_is_pinned_stays_word_for_word_and_recalled_text_is_not_journalled(vault_dir, kind):
+    reme = reme_over(vault_dir, WINDOW, ScriptedModel(default=checkpoint()))
+    memory = kind()
+    agent = agent_of(reme, ScriptedModel(default="Fine."), memory=memory)
+    await memory.add(user("Standing: ask Bob before anything is deleted."), marks="pinned")
+    await memory.add(Msg("recalled_memory", "a passage of a note", "user"), marks="recall")
+    await memory.add(talk())
+    await agent(user("and now?"))
+    kept = await memory.get_memory(prepend_summary=False)
+    assert kept[0].get_text_content() == "Standing: ask Bob before anything is deleted."
+    assert "Standing: ask Bob before anything is deleted." in agent.model.last.text
+    journal = str([line.msg for line in reme.stand_in(memory).journal.read()])
+    assert "talk talk" in journal
+    assert "a passage of a note" not in journal
+    assert "a passage of a note" not in agent.model.last.text
+
+
+@KINDS
 async def test_a_summary_that_others_wrote_is_carried_on(vault_dir, kind):
     summariser = ScriptedModel(default=checkpoint())
     reme = reme_over(vault_dir, WINDOW, summariser)
