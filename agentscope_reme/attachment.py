@@ -115,7 +115,13 @@ def _memory_for(
     if isinstance(present, ReMeInMemoryMemory):
         return present
     if type(present) is InMemoryMemory:
-        memory = reme.get_in_memory_memory(session_id, max_input_length=max_input_length, compact_ratio=compact_ratio)
+        memory = reme.successors.get(present)
+        # Agents that shared the stock one share ours, unless their sessions are to be two.
+        if memory is None or session_id not in (None, memory.session_id):
+            memory = reme.get_in_memory_memory(
+                session_id, max_input_length=max_input_length, compact_ratio=compact_ratio
+            )
+            reme.successors.setdefault(present, memory)
         memory.take_over(present)
         return memory
     reme.stand_in(present, session_id).set_window(max_input_length, compact_ratio)

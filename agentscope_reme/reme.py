@@ -109,6 +109,7 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
         self._tool_results: ToolResultCompactor | None = None
         self._memories: WeakSet[Any] = WeakSet()
         self._stand_ins: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        self.successors: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # of stock memories that were replaced
         self._warned: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
         self._functional_session = uuid4().hex
         self._closed = False

@@ -84,6 +84,7 @@ async def _keep(reme: "ReMe", agent: Any) -> None:
     head_room.set(None)
     system_prompt = str(getattr(agent, "sys_prompt", None) or "")
     coming = {"system_prompt": system_prompt, "schemas": _schemas(toolkit), "beside": await _beside(agent)}
+    coming["own"] = str(getattr(agent, "name", None) or "")
     if isinstance(memory, ReMeInMemoryMemory):
         if not reme.shares_vault(memory):
             reme.warn_once(agent, OTHER_VAULT)

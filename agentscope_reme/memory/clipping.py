@@ -80,6 +80,12 @@ def clipped(text: str, limit: int, pointer: Pointer, *, total: int | None = None
     return Clipped("\n".join(part for part in parts if part), shown, total)
 
 
+def without_notice(text: str, shown: str) -> str:
+    """Return a clipped text without the notice that stands in it; what head and tail hold stays."""
+    before, found, after = text.partition(shown)
+    return before + after.removeprefix("\n") if found else text
+
+
 def byte_length(text: str) -> int:
     """Return the bytes of ``text`` in UTF-8, lone surrogates counted as three."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -83,7 +83,13 @@ class Compaction:
         return self
 
     async def keep_within_window(
-        self, memory: "ReMeInMemoryMemory", *, system_prompt: str = "", schemas: str = "", beside: str = ""
+        self,
+        memory: "ReMeInMemoryMemory",
+        *,
+        system_prompt: str = "",
+        schemas: str = "",
+        beside: str = "",
+        own: str = "",
     ) -> CompactionOutcome:
         """Do what one reasoning step needs: age tool results, and compact when the threshold is passed.
 
@@ -92,8 +98,10 @@ class Compaction:
             system_prompt: What will be sent as the system prompt.
             schemas: The tool schemas, as JSON.
             beside: What agent and formatter add to the messages for this request only, after this.
+            own: The agent's name, by which it is known what others asked of it.
         """
         async with memory.lock:
+            memory.own_name = own or memory.own_name
             memory.breaker.next_step()
             memory.begin_step()
             fixed = await memory.budget.fixed(system_prompt) + await memory.budget.fixed(schemas)
@@ -142,7 +150,8 @@ class Compaction:
         await memory.message_tokens()
         entries = list(memory.content)
         costs = memory.ledger.costs(entries)
-        division = await aside(len(entries), cut, entries, costs, sizes.reserve)
+        running = self.results.running.ids()
+        division = await aside(len(entries), cut, entries, costs, sizes.reserve, memory.own_name, running)
         outcome = await self._fold(memory, sizes, entries, division, reason, extra_instruction)
         offloaded = list(aged)
         # A checkpoint that failed changes nothing while the window holds what there is.
@@ -155,7 +164,8 @@ class Compaction:
             if await self._total(memory, sizes) <= sizes.window:
                 break
             entries = list(memory.content)
-            more = await self._fold(memory, sizes, entries, bare_cut(entries, standing=standing), "last_resort")
+            bare = bare_cut(entries, standing=standing, own=memory.own_name, running=self.results.running.ids())
+            more = await self._fold(memory, sizes, entries, bare, "last_resort")
             outcome = _joined(outcome, more)
             offloaded += await self._shrink(memory, sizes, hard=sizes.window)
         after = await self._total(memory, sizes)
@@ -198,8 +208,9 @@ class Compaction:
             await memory.write_journal(fold.entries)
         except Exception as error:
             return Failed("journal_write", str(error))
-        if memory.get_compressed_summary() != fold.previous:
-            return Failed("changed_meanwhile", "the checkpoint was changed by others; next step tries again")
+        # Also while it was written a session may have been loaded, messages deleted.
+        if not _still_there(memory, fold):
+            return Failed("changed_meanwhile", "messages or checkpoint were changed by others; next step tries again")
         memory.swap(fold.entries, checkpoint.text, self._note(memory, fold, checkpoint))
         self.reporter.hand_on(memory, fold.entries)
         path = memory.journal.path

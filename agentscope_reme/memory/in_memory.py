@@ -73,18 +73,15 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self.config = config or ReMeConfig.of()
         self.budget = budget or TokenBudget(media_tokens=self.config.media_tokens)
         self._own_window, self._own_ratio = self.config.own_window(max_input_length, compact_ratio)
-        self._tombstones = Tombstones()
-        self._note = SummaryNote()
+        self._tombstones, self._note = Tombstones(), SummaryNote()
         self._envelope: Msg | None = None
         self.tools = VaultTools()
         # The message that opened the turn, and how many steps it has had.
         self.steps: tuple[str, int] = ("", 0)
         self._view = View()
-        # Counts changes of content that are not additions, for whoever works on a snapshot.
-        self.generation = 0
         self.fixed_tokens = 0
-        self.breaker = Breaker()
-        self.lock = LoopLock()
+        self.breaker, self.lock = Breaker(), LoopLock()
+        self.own_name = ""  # of the agent whose step was the last
         self._journal: Journal | None = None
         # Knows what was cut from results where they entered, until the message says it itself.
         self.tool_results: ToolResultCompactor | None = None
@@ -120,7 +117,6 @@ class ReMeInMemoryMemory(InMemoryMemory):
     @content.setter
     def content(self, value: list[Entry]) -> None:
         self._content = value
-        self.generation = getattr(self, "generation", 0) + 1
         self._ledger.rebuild(value)
 
     @property
@@ -176,10 +172,15 @@ class ReMeInMemoryMemory(InMemoryMemory):
             ledger.append(*entry)
 
     def take_over(self, stock: InMemoryMemory) -> None:
-        """Make the messages and the summary of a stock memory this one's, object for object."""
-        self.content = [(message, mark_list(list(marks))) for message, marks in stock.content]
+        """Add what a stock memory has and this one has not, object for object; its summary where there is none here."""
+        known = set(self.ledger.ids)
+        self.content = self._content + [
+            (message, mark_list(list(marks)))
+            for message, marks in stock.content
+            if message.id not in known and message.id not in self._tombstones
+        ]
         summary = str(getattr(stock, "_compressed_summary", "") or "")
-        if summary:
+        if summary and not self._compressed_summary:
             self.set_summary(summary, note_of_caller(summary))
 
     async def delete_by_mark(self, mark: str | list[str], **kwargs: Any) -> int:
@@ -195,7 +196,6 @@ class ReMeInMemoryMemory(InMemoryMemory):
         while self._content and not set(wanted).isdisjoint(self._content[-1][1]):
             if not ledger.drop_last(self._content):
                 break
-            self.generation += 1
             self._view.forget()
         if any(ledger.marks.get(one) for one in wanted):
             self.content = [entry for entry in self._content if set(wanted).isdisjoint(entry[1])]

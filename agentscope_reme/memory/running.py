@@ -1,9 +1,11 @@
-"""Whose step is running: for the middleware of a toolkit, which is not told whose call it wraps."""
+"""What is running: whose step, for the middleware of a toolkit, which is not told whose call it wraps; which calls."""
 
+import asyncio
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
+from weakref import ref
 
 from .headroom import head_room
 from .vault_tools import current_tools
@@ -32,3 +34,32 @@ def restoring() -> Callable[[], None]:
             variable.set(value)
 
     return restore
+
+
+class RunningCalls:
+    """The calls of tools whose results are still to come.
+
+    Other agents, other replies of one agent may fold the same memory meanwhile. A call is no longer running when the
+    task that made it is over, however it ended.
+    """
+
+    def __init__(self) -> None:
+        self._calls: dict[object, tuple[str, ref[asyncio.Task[Any]]]] = {}
+
+    def begin(self, call: Any) -> object:
+        """Note that the current task makes the call with this id; return what :meth:`end` is to be given."""
+        held = object()
+        if (task := asyncio.current_task()) is not None:
+            self._calls[held] = str(call), ref(task)
+        return held
+
+    def end(self, held: object) -> None:
+        """Note that a call has its result, or will get none."""
+        self._calls.pop(held, None)
+
+    def ids(self) -> set[str]:
+        """Return the ids of the calls that are running now."""
+        for held, (_, task) in list(self._calls.items()):
+            if (made := task()) is None or made.done():
+                self.end(held)
+        return {name for name, _ in self._calls.values()}

@@ -12,7 +12,7 @@ from ..errors import ReMeError
 from .blocks import HINT, calls_of, results_of
 from .offloading import fair_share, media_count, offload_media, offload_words, result_bytes, word_sizes
 from .tool_result import MIN_BYTES, ToolResultCompactor
-from .window import turn_opening
+from .window import asked_by_others, turn_opening
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
@@ -40,7 +40,8 @@ async def shrink(
     """
     if memory.vault is None or not memory.changes_in_place:
         return []
-    newest = {id(memory.content[i][0]) for i in turn_opening(memory.content)}
+    asked = turn_opening(memory.content) + asked_by_others(memory.content, memory.own_name)
+    newest = {id(memory.content[i][0]) for i in asked}
     paths = await _shorten(memory, results, target, words=False)
     paths += await _move_media(memory, hard, {id(message) for message, _ in memory.content} - newest)
     paths += await _shorten(memory, results, hard, words=True)

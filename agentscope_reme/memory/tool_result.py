@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ReMeError
 from .blocks import blocks_of, output_blocks
-from .clipping import Clipped, Pointer, byte_length, clipped
+from .clipping import Clipped, Pointer, byte_length, clipped, without_notice
 from .headroom import head_room
 from .media import inline_media
-from .running import current_step, current_window, restoring
+from .running import RunningCalls, current_step, current_window, restoring
 from .tokens import TokenBudget
 from .vault_pages import page_call
 from .vault_tools import current_tools
@@ -70,6 +70,7 @@ class ToolResultCompactor:
         self.configure(recent_tool_results, recent_max_bytes, old_max_bytes, window)
         # Tools that read the vault itself: their results are pages already and are never stored a second time.
         self.reading_tools: set[str] = set()
+        self.running = RunningCalls()
         self._entered: OrderedDict[tuple[str, int], dict[str, Any]] = OrderedDict()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ToolResultCompactor":
@@ -110,42 +111,47 @@ class ToolResultCompactor:
         ends.
         """
         call: Mapping[str, Any] = kwargs.get("tool_call") or {}
-        exempt = call.get("name") in self.reading_tools or self._is_of_another_vault()
+        # Pages of the vault are whole but where no step follows that could make room for them.
+        exempt = self._is_of_another_vault() or (call.get("name") in self.reading_tools and head_room.get() is None)
         held: ToolResponse | None = None
-        restore = restoring()
+        restore, running = restoring(), self.running.begin(call.get("id"))
         try:
-            async for response in await next_handler(**kwargs):
+            try:
+                async for response in await next_handler(**kwargs):
+                    restore()
+                    # The same object again has been added to: by the tool, or by AgentScope when it interrupts one.
+                    if held is not None and held is not response:
+                        yield await self._bound_response(call, held, save=False)
+                    held = None
+                    if exempt or not await self._is_long(call, response):
+                        yield response
+                    else:
+                        held = response
+            except Exception:
                 restore()
-                # The same object again has been added to: by the tool, or by AgentScope when it interrupts one.
-                if held is not None and held is not response:
-                    yield await self._bound_response(call, held, save=False)
-                held = None
-                if exempt or not await self._is_long(call, response):
-                    yield response
-                else:
-                    held = response
-        except Exception:
+                if held is not None:
+                    yield await self._bound_response(call, held, save=True)
+                raise
             restore()
             if held is not None:
                 yield await self._bound_response(call, held, save=True)
-            raise
-        restore()
-        if held is not None:
-            yield await self._bound_response(call, held, save=True)
+        finally:
+            self.running.end(running)
 
     async def _is_long(self, call: Mapping[str, Any], response: "ToolResponse") -> bool:
         try:
-            return (await self._limit_for(joined_text(response.content), str(call.get("id")))) is not None
+            return (await self._limit_for(call, joined_text(response.content))) is not None
         except Exception:
             logger.exception("A tool result could not be measured; it is passed on whole.")
             return False
 
     async def _bound_response(self, call: Mapping[str, Any], response: "ToolResponse", *, save: bool) -> "ToolResponse":
         try:
-            limit = await self._limit_for(joined_text(response.content), str(call.get("id")))
+            limit = await self._limit_for(call, joined_text(response.content))
             if limit is None:
                 return response
-            bounded = await self._bounded(response.content, limit, save=save, lose=True)
+            page = self._page(call.get("name"), call.get("input"))
+            bounded = await self._bounded(response.content, limit, page=page, save=save, lose=True)
             if bounded is not None:
                 # A tool may go on filling the very response it has given out.
                 response = copy(response)
@@ -158,10 +164,15 @@ class ToolResultCompactor:
             logger.exception("A result of %s could not be bounded; it is passed on whole.", call.get("name"))
         return response
 
-    async def _limit_for(self, text: str, call: str) -> int | None:
+    def _page(self, tool: Any, arguments: Any) -> Pointer | None:
+        """Where a result can be had again without a file of its own."""
+        return page_call(str(tool), arguments) if tool in self.reading_tools else None
+
+    async def _limit_for(self, call: Mapping[str, Any], text: str) -> int | None:
         """Return the bytes a recent result may have; None when this one is within them and a quarter of the window."""
-        window, room = current_window.get() or self._window, head_room.get()
-        limit = await self.limit_in_tokens(text, self.recent_max_bytes, window // 4)
+        window, room, limit = current_window.get() or self._window, head_room.get(), None
+        if call.get("name") not in self.reading_tools:
+            limit = await self.limit_in_tokens(text, self.recent_max_bytes, window // 4)
         if room is None or not text:
             return limit
         await room.open()
@@ -169,7 +180,7 @@ class ToolResultCompactor:
         sample = text if len(text) <= 4_000 else text[:2_000] + text[-2_000:]
         rate = 1.05 * await self._budget.text(sample) / byte_length(sample)
         wanted = math.ceil(rate * min(size, limit or size))
-        granted = room.grant(call, wanted)
+        granted = room.grant(str(call.get("id")), wanted)
         # Where next to nothing is left, the notice alone says where the text lies.
         return limit if granted >= wanted else max(1, int(granted / rate))
 
@@ -216,12 +227,11 @@ class ToolResultCompactor:
             if block.get("type") != "tool_result":
                 continue
             name = str(block.get("id"))
-            is_page = block.get("name") in self.reading_tools
             bounded = await self._bounded(
                 block.get("output"),
                 limit,
                 known=self._state(message, name, block.get("output")),
-                page=page_call(str(block.get("name")), (inputs or {}).get(name)) if is_page else None,
+                page=self._page(block.get("name"), (inputs or {}).get(name)),
                 media=media,
             )
             if bounded is not None and bounded.paths:
@@ -362,12 +372,6 @@ def joined_text(output: Any) -> str:
 def fingerprint(output: Any) -> int:
     """Return what tells two outputs of one call apart within a process."""
     return hash(joined_text(output))
-
-
-def without_notice(text: str, shown: str) -> str:
-    """Return a clipped text without the notice that stands in it; what head and tail hold stays."""
-    before, found, after = text.partition(shown)
-    return before + after.removeprefix("\n") if found else text
 
 
 def _keep_state(message: "Msg", name: str, state: Mapping[str, Any]) -> None:

@@ -5,12 +5,23 @@ Nothing here changes a message: what is kept is passed through object for object
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .blocks import HINT, PINNED, RECALL, blocks_of, calls_of, has_content, has_results, is_said_by_user, results_of
+from .blocks import (
+    HINT,
+    PINNED,
+    RECALL,
+    blocks_of,
+    calls_of,
+    has_content,
+    has_results,
+    is_injected,
+    is_said_by_user,
+    results_of,
+)
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
@@ -25,7 +36,7 @@ class Cut:
     """How a conversation divides. All are indexes into it, ascending.
 
     ``fold`` leaves the context; ``keep`` stays, in order; ``pinned`` (a part of ``keep``) are the messages that opened
-    the current user turn; ``inside_turn`` says that a part of that turn itself is folded.
+    the current turn; ``inside_turn`` says that a part of that turn itself is folded.
     """
 
     fold: list[int] = field(default_factory=list)
@@ -47,6 +58,21 @@ def turn_opening(entries: Sequence[Entry]) -> list[int]:
         elif message.role == "assistant" or has_results(message):
             break
     return run[::-1]
+
+
+def asked_by_others(entries: Sequence[Entry], own: str) -> list[int]:
+    """Return the index of the newest message that another agent said after the user's last one, as a list.
+
+    In a pipeline or a hub that is what the agent of this name is to answer. Without a name nobody is another.
+    """
+    for i in range(len(entries) - 1 if own else -1, -1, -1):
+        message, marks = entries[i]
+        if is_said_by_user(message, marks):
+            break
+        is_of_other = message.role == "assistant" and message.name != own and not is_injected(message, marks)
+        if is_of_other and has_content(message) and not has_results(message) and not any(calls_of(message)):
+            return [i]
+    return []
 
 
 def pairs(messages: Sequence["Msg"]) -> list[tuple[int, int]]:
@@ -80,18 +106,22 @@ def legal_cuts(messages: Sequence["Msg"]) -> list[int]:
     return legal
 
 
-def cut(entries: Sequence[Entry], costs: Sequence[int], reserve: int) -> Cut:
+def cut(
+    entries: Sequence[Entry], costs: Sequence[int], reserve: int, own: str = "", running: Collection[str] = ()
+) -> Cut:
     """Divide a conversation into what is folded and what stays.
 
-    Kept are: the messages that opened the current user turn with what was recalled for them, system messages, messages
-    marked ``hint`` or ``pinned`` (with the call or result that belongs to them), and the longest contiguous tail of at
-    most ``reserve`` tokens that parts no call from its result, starting at a turn boundary when one fits. At least the
-    last complete group is kept, whatever its size.
+    Kept are: the messages that opened the current user turn with what was recalled for them, what another agent asked
+    since, system messages, messages marked ``hint`` or ``pinned``, calls that are still running (each with the call or
+    result that belongs to them), and the longest contiguous tail of at most ``reserve`` tokens that parts no call from
+    its result, starting at a turn boundary when one fits. At least the last complete group is kept, whatever its size.
 
     Args:
         entries: ``(message, marks)`` in order.
         costs: Tokens of each message.
         reserve: Tokens for the tail.
+        own: The name of the agent whose step it is; others' messages are known by theirs.
+        running: Ids of calls whose results are still to come.
     """
     messages = [message for message, _ in entries]
     count = len(messages)
@@ -99,21 +129,27 @@ def cut(entries: Sequence[Entry], costs: Sequence[int], reserve: int) -> Cut:
         return Cut()
     start = _tail_start(entries, costs, reserve)
     pinned = _affordable(turn_opening(entries), costs, reserve)
-    standing = _with_partners({i for i in range(start) if _stays(*entries[i])}, messages)
-    kept = standing.union(pinned, _recalled_for(pinned, entries, costs, reserve), range(start, count))
+    recalled = _recalled_for(pinned, entries, costs, reserve)
+    pinned += asked_by_others(entries, own)
+    standing = _with_partners({i for i in range(start) if _stays(*entries[i]) or _runs(messages[i], running)}, messages)
+    kept = standing.union(pinned, recalled, range(start, count))
     fold = [i for i in range(count) if i not in kept]
     inside = bool(pinned) and any(i > pinned[-1] for i in fold)
     return Cut(fold, sorted(kept), pinned, inside)
 
 
-def bare_cut(entries: Sequence[Entry], *, standing: bool) -> Cut:
+def bare_cut(entries: Sequence[Entry], *, standing: bool, own: str = "", running: Collection[str] = ()) -> Cut:
     """Divide a conversation so that as little as possible stays: the request of the current turn and hints.
 
     The last resort, where not even the last group of calls and results can be made to fit. ``standing`` keeps standing
-    instructions (system messages) as well.
+    instructions (system messages) and running calls as well.
     """
-    pinned = turn_opening(entries)[-1:]
-    kept = {i for i, (message, marks) in enumerate(entries) if HINT in marks or (standing and _stays(message, marks))}
+    pinned = turn_opening(entries)[-1:] + asked_by_others(entries, own)
+    kept = {
+        i
+        for i, (message, marks) in enumerate(entries)
+        if HINT in marks or (standing and (_stays(message, marks) or _runs(message, running)))
+    }
     kept = _with_partners(kept, [message for message, _ in entries])
     fold = [i for i in range(len(entries)) if i not in kept and i not in pinned]
     return Cut(fold, sorted(kept.union(pinned)), pinned, bool(pinned) and any(i > pinned[-1] for i in fold))
@@ -187,6 +223,10 @@ def _stays(message: "Msg", marks: list[str]) -> bool:
     if HINT in marks or PINNED in marks:
         return True
     return message.role == "system" and RECALL not in marks and not has_results(message)
+
+
+def _runs(message: "Msg", running: Collection[str]) -> bool:
+    return bool(running) and any(str(call.get("id")) in running for call in calls_of(message))
 
 
 # --- A broken history, shown whole ----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from agentscope.agent import ReActAgent
 from agentscope.formatter import OpenAIChatFormatter, OpenAIMultiAgentFormatter
 from agentscope.memory import InMemoryMemory, LongTermMemoryBase
 from agentscope.message import Msg
-from agentscope.pipeline import MsgHub
+from agentscope.pipeline import MsgHub, sequential_pipeline
 from agentscope.plan import PlanNotebook
 from agentscope.session import JSONSession
 from agentscope.token import CharTokenCounter
@@ -31,6 +31,7 @@ from tests.hooks.agents import (
 )
 from tests.hooks.conversations import PICTURE
 from tests.memory.conversations import calls, result, said
+from tests.support.chat_rules import message_text
 from tests.support.scripted_model import Cut, ScriptedModel, ToolCall, assert_acceptable, assert_pairs, call
 
 WINDOW = 4_000
@@ -430,6 +431,109 @@ async def test_two_agents_talk_at_once_over_one_vault(vault_dir):
         there = await everything_of(reme, agent.memory)
         assert len(there) == 30
         assert not any(other.name in text for other in agents if other is not agent for text in there.values())
+
+
+@pytest.mark.parametrize("model", [None, with_checkpoints])
+async def test_what_another_agent_asked_stays_word_for_word_while_it_is_worked_on(vault_dir, model):
+    """In a pipeline the request comes from an agent, and nobody of the user's role says anything."""
+    reme = reme_over(vault_dir, 3_000, model and model())
+    asked = "Please audit hall 17 in Ghent and count every pallet of lot Z-9931 by Friday."
+    planner = agent_of(reme, ScriptedModel(default=asked), name="Planner", session_id="planner")
+    steps = [[call("look", q="row " * 60)] for _ in range(25)]
+    worker = agent_of(reme, ScriptedModel([*steps, "Done."]), look, name="Worker", session_id="worker", max_iters=40)
+    await sequential_pipeline([planner, worker], user("plan it"))
+    assert_requests_are_fine(worker.model, 3_000)
+    assert worker.memory.get_compressed_summary()
+    for request in worker.model.requests:
+        assert any(message_text(message) == asked for message in request.messages), "not only told of"
+    assert len(await everything_of(reme, worker.memory)) == 1 + 25 * 2 + 1
+
+
+async def test_in_a_hub_what_the_user_asked_and_what_was_said_last_both_stay(vault_dir):
+    reme = reme_over(vault_dir, 3_000, with_checkpoints())
+    one = agent_of(reme, ScriptedModel(default="The roof of hall 9 is next."), name="One", session_id="one")
+    steps = [[call("look", q="row " * 60)] for _ in range(25)]
+    two = agent_of(reme, ScriptedModel([*steps, "Done."]), look, name="Two", session_id="two", max_iters=40)
+    async with MsgHub([one, two], announcement=user("Inspect the halls, the oldest first.")):
+        await one()
+        await two()
+    assert_requests_are_fine(two.model, 3_000)
+    for request in two.model.requests:
+        assert "Inspect the halls, the oldest first." in request.text
+        assert "The roof of hall 9 is next." in request.text
+
+
+async def test_a_call_that_is_running_is_not_folded_by_another_agent_on_the_same_memory(vault_dir):
+    """Its result would come to nobody: the agent that waits for it would be asked again without it."""
+    reme = reme_over(vault_dir, 3_000, with_checkpoints())
+    done = asyncio.Event()
+
+    async def slow(q: str = "") -> ToolResponse:
+        """Take long.
+
+        Args:
+            q (str): What.
+        """
+        await done.wait()
+        return response("what took so long: 5566 " + "row " * 2_000)
+
+    memory = reme.get_in_memory_memory("s1")
+    waits = agent_of(reme, ScriptedModel([[call("slow"), call("look")], "It is 5566."]), slow, look, memory=memory)
+    steps = [[call("look", q="row " * 60)] for _ in range(25)]
+    works = agent_of(reme, ScriptedModel(steps, default="Done."), look, memory=memory, name="Otto", max_iters=40)
+    task = asyncio.create_task(waits(user("how long?")))
+    await asyncio.sleep(0.05)
+    await works(user("look at all of them"))
+    assert memory.get_compressed_summary()
+    assert "look at all of them" in works.model.last.text
+    done.set()
+    await task
+    assert "what took so long: 5566" in waits.model.last.text
+    for agent in (waits, works):
+        assert_requests_are_fine(agent.model, 3_000)
+    assert len(await everything_of(reme, memory)) == 2 + 3 + 1 + 50 + 1
+    # Over, it is folded like any other.
+    assert not reme.tool_results.running.ids()
+    await works(user("go on " * 150))
+    await works(user("go on " * 150))
+    assert "slow" not in [
+        one["name"] for message, _ in memory.content for one in message.get_content_blocks("tool_use")
+    ]
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+async def test_a_call_that_was_interrupted_or_broke_off_is_not_taken_for_a_running_one(vault_dir, parallel):
+    reme, begun = reme_over(vault_dir, WINDOW, with_checkpoints()), asyncio.Event()
+
+    async def slow(q: str = "") -> ToolResponse:
+        """Take long.
+
+        Args:
+            q (str): What.
+        """
+        begun.set()
+        await asyncio.sleep(30)
+        return response("never")
+
+    async def breaks(q: str = "") -> ToolResponse:
+        """Break the contract.
+
+        Args:
+            q (str): What.
+        """
+        return "no response"  # type: ignore[return-value]
+
+    answers = [[call("slow"), call("slow")], [call("breaks")]]
+    agent = agent_of(reme, ScriptedModel(answers, default="Fine."), slow, breaks, parallel_tool_calls=parallel)
+    task = asyncio.create_task(agent(user("go")))
+    await begun.wait()
+    assert reme.tool_results.running.ids()
+    await agent.interrupt()
+    await task
+    with pytest.raises(TypeError):
+        await agent(user("and now?"))
+    await asyncio.sleep(0)
+    assert not reme.tool_results.running.ids()
 
 
 async def test_two_replies_of_one_agent_at_once(vault_dir):

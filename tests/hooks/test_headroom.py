@@ -71,6 +71,30 @@ async def test_the_summary_at_max_iters_fits_whatever_the_last_step_brought(vaul
             assert f"end of {step}-{i}" in text
 
 
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("tool", ["read", "memory_search"])
+async def test_pages_and_passages_of_the_last_step_fit_as_well(vault_dir, parallel, tool):
+    reme = reme_over(vault_dir, WINDOW, ScriptedModel(default=checkpoint()))
+    pages = [f"digest/wiki/prices-{i}.md" for i in range(8)]
+    for path in pages:
+        await reme.vault.write(path, "price list, the tile 价格表 costs 4.\n" * 300)
+    stored = await reme.vault.store_result("a line of a long result\n" * 900)
+    asked = [{"query": "price list tile"}] * 8
+    if tool == "read":
+        asked = [*({"path": path} for path in pages), {"path": stored.path, "start_line": 40}]
+    model = ScriptedModel([[call(tool, **one) for one in asked], "I could not finish."])
+    agent = agent_of(reme, model, memory_tools=(tool,), max_iters=1, parallel_tool_calls=parallel)
+    await agent(user("What does all of it cost?"))
+    assert len(model.requests) == 2
+    assert_requests_are_fine(model, WINDOW)
+    results = [message["content"] for message in model.last.messages if message["role"] == "tool"]
+    assert len(results) == len(asked)
+    assert all("price" in str(text) or "left out here" in str(text) for text in results)
+    if tool == "read":  # what never changes is not kept a second time
+        assert kept_files(reme).count("a line of a long result") == 900
+    await reme.close()
+
+
 async def test_a_step_that_is_not_the_last_has_its_results_as_ever(vault_dir):
     """The hook before the next step makes room; nothing is cut on suspicion."""
     calls = [["I measure.", *(call("measure", q=f"{i}") for i in range(3))] for _ in range(2)]

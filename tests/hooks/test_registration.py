@@ -109,6 +109,42 @@ async def test_attach_keeps_the_messages_of_a_stock_memory_object_for_object(vau
     assert "Build." in model.last.text
 
 
+async def test_agents_that_share_a_stock_memory_share_the_one_that_replaces_it(vault_dir):
+    reme = reme_over(vault_dir, 4_000)
+    shared = InMemoryMemory()
+    first, second = (bare(reme, ScriptedModel(default=f"I am {name}."), name=name, memory=shared) for name in "AB")
+    await first(user("before: the key is under the mat"))
+    memory = reme.attach(first, tools=())
+    await first(user("between: the code is 77123"))
+    await second.observe(said("only the stock one has this: the alarm is off", name="C"))
+    assert reme.attach(second, tools=()) is memory
+    assert second.memory is first.memory
+    await second(user("after: what is known?"))
+    await first(user("and what do you know?"))
+    for told in ("under the mat", "77123", "the alarm is off", "I am A.", "after: what is known?"):
+        assert told in second.model.last.text or told == "I am B."
+        assert told in first.model.last.text
+    assert "I am B." in first.model.last.text
+    ids = [message.id for message, _ in memory.content]
+    assert len(ids) == len(set(ids)) == 9
+    # Who is to have a session of his own has one.
+    third = bare(reme, ScriptedModel(default="Fine."), memory=shared)
+    assert reme.attach(third, session_id="another", tools=()) is not memory
+
+
+async def test_a_message_that_left_does_not_come_back_from_the_stock_memory(vault_dir):
+    reme = reme_over(vault_dir, 4_000)
+    shared = InMemoryMemory()
+    first, second = (bare(reme, ScriptedModel(default="Fine."), memory=shared) for _ in range(2))
+    await shared.add(talk())
+    memory = reme.attach(first, tools=())
+    await first(user("go on"))
+    held = [message.id for message, _ in memory.content]
+    assert len(held) < 40
+    assert reme.attach(second, tools=()) is memory
+    assert [message.id for message, _ in memory.content] == held
+
+
 async def test_attach_keeps_a_memory_of_ours_with_its_messages(vault_dir):
     reme = reme_over(vault_dir, 4_000)
     memory = ReMeInMemoryMemory()

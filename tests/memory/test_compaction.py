@@ -207,6 +207,38 @@ async def test_a_checkpoint_that_someone_replaces_meanwhile_wins(vault_dir):
     assert not memory.journal.read()
 
 
+@pytest.mark.parametrize("what", ["another session is loaded", "all is cleared", "a message is deleted"])
+async def test_what_changes_while_the_journal_is_written_gets_no_checkpoint_of_what_was(vault_dir, monkeypatch, what):
+    reme = reme_over(vault_dir, 20_000, ScriptedModel(default=checkpoint("Of session one.")))
+    memory = reme.get_in_memory_memory("one")
+    await memory.add(talk(12, 1_250))
+    first = memory.content[0][0]
+    other = reme.get_in_memory_memory("two")
+    await other.add(user("another conversation"))
+    state, written = other.state_dict(), memory.write_journal
+
+    async def write(entries):
+        await written(entries)
+        if what == "another session is loaded":
+            memory.load_state_dict(state)
+        elif what == "all is cleared":
+            await memory.clear()
+        else:
+            await memory.delete([first.id])
+
+    monkeypatch.setattr(memory, "write_journal", write)
+    outcome = await step(reme, memory)
+    assert isinstance(outcome, Failed)
+    assert outcome.reason == "changed_meanwhile"
+    assert memory.get_compressed_summary() == ""
+    assert len(memory.content) == {"another session is loaded": 1, "all is cleared": 0}.get(what, 11)
+    if what == "another session is loaded":
+        assert memory.session_id == "two"
+        assert not memory.journal.read(), "nothing of the one is in the journal of the other"
+    await memory.add(first)
+    assert memory.content[-1][0].id == first.id, "what did not leave comes in again"
+
+
 async def test_marks_set_meanwhile_do_not_stop_it(vault_dir):
     held = Held(checkpoint())
     reme = reme_over(vault_dir, 20_000, ScriptedModel([held]))
