@@ -25,74 +25,14 @@ _ITS_WEEK = expression(r"\s?(?:所?在的?|的?那|这|当|的那)一?个?(?:周
 _SINCE = expression(r"\bsince\s+(?:the\s+)?$|(?:自从?)$")
 _UNTIL_NOW = expression(r"\s?(?:[日号]?以来|至今|到现在|到今天)")
 
-
 # What one asks about a time without saying what of it, as index terms.
-_WHATEVER = frozenset(
-    [
-        "happen",
-        "do",
-        "did",
-        "done",
-        "make",
-        "made",
-        "build",
-        "built",
-        "work",
-        "discuss",
-        "talk",
-        "meet",
-        "plan",
-        "write",
-        "wrote",
-        "say",
-        "said",
-        "go",
-        "went",
-        "get",
-        "got",
-        "see",
-        "saw",
-        "learn",
-        "note",
-        "event",
-        "activ",
-        "diari",
-        "journal",
-        "summari",
-        "recap",
-        "review",
-        "task",
-        "finish",
-        "progress",
-        "accomplish",
-        "会议",
-        "开会",
-        "讨论",
-        "聊了",
-        "聊过",
-        "干了",
-        "干嘛",
-        "干什",
-        "发生",
-        "生了",
-        "记录",
-        "工作",
-        "学习",
-        "计划",
-        "安排",
-        "日记",
-        "事情",
-        "些事",
-        "见了",
-        "去了",
-        "写了",
-        "完成",
-        "进展",
-        "总结",
-        "回顾",
-        "活动",
-    ]
-)
+_WHATEVER_TERMS = """
+happen do did done make made build built work discuss talk meet plan write wrote say said go went get got see
+saw learn note event activ diari journal summari recap review task finish progress accomplish
+会议 开会 讨论 聊了 聊过 干了 干嘛 干什 发生 生了 记录 工作 学习
+计划 安排 日记 事情 些事 见了 去了 写了 完成 进展 总结 回顾 活动
+"""
+_WHATEVER = frozenset(_WHATEVER_TERMS.split())
 
 
 class AskedDays(NamedTuple):

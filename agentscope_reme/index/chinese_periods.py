@@ -1,6 +1,5 @@
 """Stretches of the calendar in Chinese questions: "前几天", "上季度", "去年夏天", "月底", "3月5日到7日", "去年春节"."""
 
-import re
 from datetime import date, timedelta
 
 from ..expression import expression
@@ -29,6 +28,7 @@ _YEARS = {"前年": -2, "去年": -1, "上一年": -1, "今年": 0, "本年": 0,
 _YEAR = rf"(?:(?:(?P<year>\d{{4}}|(?<!\d)\d{{2}}|[〇零一二三四五六七八九]{{4}})\s?年|(?P<rel>{_REL}))的?\s?)"
 _WEEK = "(?:周|星期|礼拜)"
 _DAY = "[一二三四五六日天]"
+_WEEK_HINT = frozenset("周期拜")
 _WEEKDAYS = "一二三四五六日"
 _SHIFT = {"上上": -2, "上": -1, "这": 0, "本": 0, "": 0, "下": 1, "下下": 2}
 # After these characters a weekday is none that could be meant ("每周一", "一周一次"), or one that is read elsewhere.
@@ -213,7 +213,7 @@ def _same_day(match: Match, today: date) -> tuple[Days, ...]:
 
 CHINESE_PERIODS: tuple[Rule, ...] = (
     Rule(
-        re.compile("季|[Qq][1-4]"),
+        frozenset("季Qq"),
         expression(
             rf"{_YEAR}?(?:第?(?P<number>[一二三四1-4])季度|(?<![A-Za-z0-9])[Qq](?P<number2>[1-4])(?![A-Za-z0-9]))"
         ),
@@ -221,14 +221,14 @@ CHINESE_PERIODS: tuple[Rule, ...] = (
         True,
     ),
     Rule(
-        re.compile("季度"),
+        frozenset("季"),
         expression(r"(?<![早晚以马])(?P<which>上上|下下|[上这本下])一?个?季度"),
         _quarter_near,
         False,
     ),
-    Rule(re.compile("半年"), expression(rf"{_YEAR}?(?P<half>[上下])半年(?![前后以来])"), _half, True),
+    Rule(frozenset("半"), expression(rf"{_YEAR}?(?P<half>[上下])半年(?![前后以来])"), _half, True),
     Rule(
-        re.compile("年[年初中底末尾]"),
+        frozenset("初中底末尾"),
         expression(
             rf"(?:{_YEAR}年?|(?<![\d〇零一二三四五六七八九十几两半整全每个多])年)(?P<part>[初中底末尾])(?![级学二三])"
         ),
@@ -236,7 +236,7 @@ CHINESE_PERIODS: tuple[Rule, ...] = (
         True,
     ),
     Rule(
-        re.compile("月[初中底末]|旬"),
+        frozenset("初中底末旬"),
         expression(
             r"(?<![\d一二三四五六七八九十个上下本这两几半 ])(?:月(?P<part>[初中底末])|(?<!月)(?P<ten>[上中下])旬)"
         ),
@@ -244,7 +244,7 @@ CHINESE_PERIODS: tuple[Rule, ...] = (
         True,
     ),
     Rule(
-        re.compile("[春夏秋冬][天季]|年的? ?[春夏秋冬寒暑]|[寒暑]假"),
+        frozenset("春夏秋冬寒暑"),
         expression(
             rf"{_YEAR}(?P<season>[春夏秋冬寒暑])(?:[天季假]|(?=\W|$))"
             r"|(?:(?P<last>上一?个)|(?P<this>这一?个?))?(?P<season2>[春夏秋冬])[天季](?!节)"
@@ -255,7 +255,7 @@ CHINESE_PERIODS: tuple[Rule, ...] = (
     ),
     Rule(CHINESE_HINT, expression(rf"(?:{_YEAR}|上一?个)?(?P<feast>{CHINESE_FEASTS})"), _feast, True),
     Rule(
-        re.compile(r"\d年"),
+        frozenset("年"),
         expression(
             r"(?<![\d第约近过])(?P<year>\d\d)\s?年(?:\s?(?P<month>\d{1,2})\s?月(?:份|\s?(?P<day>\d{1,2})\s?[日号])?"
             r"|(?<=0\d年)(?![前后级内间]))"
@@ -264,7 +264,7 @@ CHINESE_PERIODS: tuple[Rule, ...] = (
         True,
     ),
     Rule(
-        re.compile("月"),
+        frozenset("月"),
         expression(
             rf"{_YEAR}?(?P<month>{SMALL_NUMBER})\s?月\s?(?P<low>{SMALL_NUMBER})\s?[日号]?{_TO}(?P<high>{SMALL_NUMBER})\s?[日号]"
         ),
@@ -272,19 +272,19 @@ CHINESE_PERIODS: tuple[Rule, ...] = (
         True,
     ),
     Rule(
-        re.compile(f"月的?(?:第|最后).*{_WEEK}"),
+        frozenset("第最"),
         expression(rf"{_YEAR}?(?P<month>{SMALL_NUMBER})\s?月份?的?(?:第(?P<number>[一二三四五])|最后一)个?{_WEEK}"),
         _week_of_month,
         True,
     ),
     Rule(
-        re.compile("年第.*周"),
+        frozenset("第"),
         expression(r"(?P<year>\d{4})\s?年的?第\s?(?P<week>\d{1,2})\s?周"),
         _week_of_year,
         True,
     ),
     Rule(
-        re.compile(f"{_WEEK}{_DAY}"),
+        _WEEK_HINT,
         expression(
             rf"(?:(?P<which>上上|下下|[上下这本])一?个?|{_BARE})"
             rf"{_WEEK}(?P<low>{_DAY}){_TO}{_WEEK}?(?P<high>{_DAY})(?![{_AFTER_DAY}])"
@@ -293,7 +293,7 @@ CHINESE_PERIODS: tuple[Rule, ...] = (
         True,
     ),
     Rule(
-        re.compile(f"{_WEEK}[{_WEEKDAYS}天末]"),
+        _WEEK_HINT,
         expression(
             rf"(?<![早晚以马])(?P<which>上上|下下|[上下这本])一?个?{_WEEK}的{_WEEK}(?P<day>{_DAY})"
             rf"|{_BARE}{_WEEK}(?:(?P<day2>{_DAY})(?![{_AFTER_DAY}])|(?P<end>末))"
@@ -302,7 +302,7 @@ CHINESE_PERIODS: tuple[Rule, ...] = (
         True,
     ),
     Rule(
-        re.compile("[日号]"),
+        frozenset("日号"),
         expression(
             rf"(?<![\d月年第周期拜一二三四五六七八九十两几 ])(?P<number>{SMALL_NUMBER})(?:日|号)"
             r"(?=$|[\s，。？！?!,.;；、的那下上晚早中]|开会|做|发生)"
@@ -311,7 +311,7 @@ CHINESE_PERIODS: tuple[Rule, ...] = (
         True,
     ),
     Rule(
-        re.compile("[几两些阵段]"),
+        frozenset("几两些阵段"),
         expression(
             r"(?<![以之目提])前(?:(?:几|些)个?(?P<unit>天|日|周|星期|礼拜|月)|两(?P<unit5>天|日)|些日子|一?阵子?|一?段时间|一?段日子)"
             r"|(?:好几|几|数)个?(?P<unit2>天|日|周|星期|礼拜|月)(?:以|之)?前|上几(?:个?(?P<unit3>周|星期|礼拜)|个(?P<unit4>月))"
@@ -320,7 +320,7 @@ CHINESE_PERIODS: tuple[Rule, ...] = (
         False,
     ),
     Rule(
-        re.compile("[近来几两些阵段时半]"),
+        frozenset("近来几两些阵段时半"),
         expression(
             r"(?:最近|过去|近|这)的?这?(?P<hours>\d{1,3})个?小时"
             r"|(?:最近|过去|近)的?(?P<long>半个月|半年)"
@@ -332,7 +332,7 @@ CHINESE_PERIODS: tuple[Rule, ...] = (
         False,
     ),
     Rule(
-        re.compile("前"),
+        frozenset("前"),
         expression(
             rf"(?<![以之目提当面生])前(?P<count>\d{{1,3}}|{CHINESE_NUMBER})\s?(?:个\s?)?(?P<unit>天|日|周|星期|礼拜|(?<=个)月)(?![前后])"
         ),
@@ -340,7 +340,7 @@ CHINESE_PERIODS: tuple[Rule, ...] = (
         False,
     ),
     Rule(
-        re.compile("半"),
+        frozenset("半"),
         expression(
             rf"(?P<span>半个月)(?:以|之)?前|(?:(?P<count>\d{{1,2}}|{CHINESE_NUMBER})年)?半年?(?P<span2>)(?:以|之)?前"
         ),
@@ -348,7 +348,7 @@ CHINESE_PERIODS: tuple[Rule, ...] = (
         False,
     ),
     Rule(
-        re.compile("年的?[今同这]|月的?今天"),
+        frozenset("今同这"),
         expression(r"(?P<whole>去年|前年|上个?月)的?(?:(?P<day>今天)|同期|这个?时候)"),
         _same_day,
         False,

@@ -1,6 +1,5 @@
 """Feasts and holidays that questions name instead of a date, in English and Chinese."""
 
-import re
 from collections.abc import Callable
 from datetime import date, timedelta
 
@@ -108,7 +107,7 @@ ENGLISH_HINTS = (
     "mother", "memorial", "father", "independence", "fourth of july", "hallow", "thanksgiving", "black friday",
     "christmas", "xmas", "boxing day",
 )  # fmt: skip
-CHINESE_HINT = re.compile("[节旦夕年宵阳秋午明庆一诞圣夜初二五12]")
+CHINESE_HINT = frozenset("节旦夕年宵阳秋午明庆一诞圣夜初二五12")
 _NAMED = tuple(zip(map(expression, (*_ENGLISH, *_CHINESE)), _ALL, strict=True))
 
 

@@ -43,10 +43,11 @@ class Period(NamedTuple):
 class Rule(NamedTuple):
     """How stretches are told by words: a match of ``pattern`` holds any of ``hints``, and ``read`` tells the days.
 
+    Hints are parts of words, or a set of characters; most texts have none, and are not looked through by the pattern.
     Where ``read`` gives none, or raises ValueError, the words mean no time. ``named``: see :class:`Period`.
     """
 
-    hints: "tuple[str, ...] | re.Pattern[str]"
+    hints: tuple[str, ...] | frozenset[str]
     pattern: "re.Pattern[str]"
     read: Callable[[Match, date], tuple[Days, ...]]
     named: bool
@@ -54,11 +55,18 @@ class Rule(NamedTuple):
 
 def find(rules: Iterable[Rule], text: str, today: date) -> Iterator[Period]:
     """What rules find in a text, also where it overlaps; ``today`` is the day it was asked on."""
+    chars = frozenset(text)
     for rule in rules:
         hints = rule.hints
-        likely = any(hint in text for hint in hints) if isinstance(hints, tuple) else hints.search(text) is not None
-        if not likely:
-            continue
+        if isinstance(hints, frozenset):
+            if hints.isdisjoint(chars):
+                continue
+        else:
+            for hint in hints:
+                if hint in text:
+                    break
+            else:
+                continue
         for match in rule.pattern.finditer(text):
             try:
                 days = rule.read(match, today)
