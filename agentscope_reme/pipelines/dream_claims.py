@@ -12,11 +12,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from .facts import DOUBLE_SURNAMES, SURNAMES, names_of
+from .opposites import opposed
 
 if TYPE_CHECKING:
     from ..index.tokenizer import Tokenizer
 
-Difference = Literal["numbers", "dates", "names", "negation"]
+Difference = Literal["numbers", "dates", "names", "negation", "meaning"]
 
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?|(?<=[A-Za-z_\u3400-\u9fff])\d+(?:\.\d+)?|\d+(?:\.\d+)?")
 _SMALL = (
@@ -42,6 +43,7 @@ _NO_DENIAL = re.compile(
     r"不仅|不但|不只|无论|不管|不过|没问题|差不多|别人|分别|特别|级别|性别|类别|识别|区别|告别|非常|除非|未来|不同|不错"
 )
 _CAPITAL = re.compile(r"(?<![\w@/.])[A-Z][\w]*(?:[-'’.][A-Za-z0-9]+)*")
+_WEEKDAY = re.compile(r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?")
 _SENTENCE_START = re.compile(r"(?:^|[.!?。！？:：;；]\s*[\"“(]?|\n\s*)$")
 _IS = re.compile(
     r"\s+(?:is|was|are|were|has|had|have|does|did|will|can|must|would|should|and|or|['’]s|of|in|at|from|\w+ed)\b"
@@ -69,6 +71,8 @@ def differences(one: str, other: str) -> frozenset[Difference]:
         found.add("names")
     if denies(one) != denies(other):
         found.add("negation")
+    elif opposed(one, other):
+        found.add("meaning")
     return frozenset(found)
 
 
@@ -83,6 +87,8 @@ def says_more(statement: str, known: str) -> frozenset[Difference]:
         found.add("names")
     if denies(statement) != denies(known):
         found.add("negation")
+    elif opposed(statement, known):
+        found.add("meaning")
     return frozenset(found)
 
 
@@ -99,6 +105,17 @@ def numbers(text: str) -> frozenset[str]:
         if value is not None and match.group(1) != "一":
             found.add(str(value))
     return frozenset(found)
+
+
+def only_numbers_differ(one: str, other: str) -> bool:
+    """Whether two statements are the same but for numbers: "for 3 years", "for four years"."""
+    return numbers(one) != numbers(other) and _unnumbered(one) == _unnumbered(other)
+
+
+def _unnumbered(text: str) -> str:
+    text = _CHINESE_NUMBER.sub("#", _NUMBER.sub("#", normalised(text)))
+    spelt = _LATIN.sub(lambda word: "#" if word.group() in _SPELT else word.group(), text)
+    return re.sub(r"\s*#\s*", "#", spelt)
 
 
 @lru_cache(maxsize=4096)
@@ -219,7 +236,7 @@ def _names(text: str) -> Iterator[str]:
     text = _without_days(text)
     for match in _CAPITAL.finditer(text):
         word = _POSSESSIVE.sub("", match.group()).rstrip(".'’-")
-        if word.casefold() in STOP_WORDS or not word:
+        if word.casefold() in STOP_WORDS or not word or _WEEKDAY.fullmatch(word):
             continue
         starts = _SENTENCE_START.search(text[: match.start()]) is not None
         shaped = word[1:] != word[1:].lower() or any(character.isdigit() for character in word)

@@ -12,12 +12,13 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from .dream_claims import denies, differences, invented, normalised, overlap, says_more
+from .dream_claims import denies, differences, invented, normalised, only_numbers_differ, overlap, says_more
 from .dream_digest import Held, Part, SourceLink
 from .dream_instructions import instructs
 from .dream_sources import Trust
 from .dream_units import Claim, Unit, one_line, plain_statement
 from .evidence import language_of
+from .opposites import opposed
 
 _CODE = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)")
 
@@ -182,9 +183,13 @@ def _said_again(step: Step, held: Held) -> Step:
     share = overlap(statement, held.text)
     if held.says(statement) or share >= SAME_WORDS:
         return replace(step, action="sources")
-    if share >= (LIKE_WORDS_ZH if language_of([statement]) == "zh" else LIKE_WORDS):
+    if share >= _like_words(statement):
         return replace(step, action="sources", text=statement)
     return replace(step, action="add", reason="too few words in common to be the same statement")
+
+
+def _like_words(statement: str) -> float:
+    return LIKE_WORDS_ZH if language_of([statement]) == "zh" else LIKE_WORDS
 
 
 def _another_period(unit: Unit, held: Held, part: Part) -> bool:
@@ -202,7 +207,8 @@ def _refined(step: Step, held: Held, wording: str, part: Part) -> Step:
     external = unit.trust == "external"
     if not text or instructs(text, external=external) or invented(text, [held.text, unit.statement], []):
         text = unit.statement
-    if denies(text) != denies(held.text) and overlap(held.text, text) >= LIKE_WORDS:
+    contrary = denies(text) != denies(held.text) or opposed(text, held.text, contrary=True)
+    if (contrary and overlap(held.text, text) >= _like_words(text)) or only_numbers_differ(unit.statement, held.text):
         return _corrected(step, held, part)
     holds_both = all(_holds(text, said) for said in (held.text, unit.statement))
     if holds_both and not held.edited and held.current:

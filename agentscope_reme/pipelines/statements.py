@@ -171,11 +171,11 @@ def names_in(statements: Iterable[Statement], most: int = 20) -> list[str]:
 
 
 def dates_in(statements: Iterable[Statement], most: int = 20) -> list[str]:
-    """Days that are named or were resolved, ``YYYY-MM-DD``, sorted."""
+    """Days and weeks that are named or were resolved, ``YYYY-MM-DD`` or first and last day of a few, sorted."""
     from ..index.dates import find_dates
 
     days = {
-        mention.first
+        mention.first if mention.first == mention.last else f"{mention.first}–{mention.last}"
         for one in statements
         for mention in find_dates(one.words)
         if mention.first and (mention.grain == "day" or (mention.grain == "range" and _is_short(mention)))

@@ -322,6 +322,8 @@ def test_lines_of_the_user_inside_a_card_are_told_apart() -> None:
 def test_days_are_listed_and_long_spans_are_not() -> None:
     texts = ["昨天见面 (昨天 = 2023-05-23)", "on May 3, 2024", "last year (last year = 2022)", "in May 2023"]
     assert dates_in(Statement(text, "user") for text in texts) == ["2023-05-23", "2024-05-03"]
+    week = Statement("a picnic last week (last week = 2023-06-26–2023-07-02)", "user")
+    assert dates_in([week]) == ["2023-06-26–2023-07-02"], "nobody named its first day"
 
 
 @pytest.mark.parametrize(
