@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .bundle import ENTRY, PLAIN, Read, Terms, bundle
+from .bundle import ENTRY, LIMIT, PLAIN, Read, Terms, bundle
 from .entries import UNIT_FIELDS, FileEntry
 from .keyword_columns import Ints
 from .numbered import Glossary, Numbered, in_order_of_use, known
 from .packed_file import Packed
+from .run_pairs import PairNumbers, ids_with_pairs
 
 _IN_ORDER = 10  # fields that are sent in the order in which an entry has them
 
@@ -81,7 +82,7 @@ def collect(read: Sequence[Read]) -> Batch:
     """Files and their units as a batch; the entries' labels and anchors are moved into it, and they are packed."""
     terms = (Terms(), Terms(), Terms())
     made = bundle(read, terms)
-    units, labels, anchors = (known(ids, lengths, of) for (ids, lengths), of in zip(made.texts, terms, strict=True))
+    units, labels, anchors = (known(ids, lengths, of) for (ids, lengths, _), of in zip(made.texts, terms, strict=True))
     return Batch(
         made.entries,
         np.frombuffer(made.units, np.int64),
@@ -96,21 +97,24 @@ def collect(read: Sequence[Read]) -> Batch:
 
 
 class Receiver:
-    """Unpacks what one :class:`~.bundle.Sender` has packed: all of it, in that order."""
+    """Unpacks what one :class:`~.bundle.Sender` has packed: all of it, in that order.
 
-    def __init__(self) -> None:
-        self._glossaries = [Glossary(), Glossary(), Glossary()]
+    ``pairs`` of units, labels and links may be there once for several receivers.
+    """
+
+    def __init__(self, pairs: Sequence[PairNumbers] | None = None) -> None:
+        self._pairs = pairs or [PairNumbers() for _ in range(3)]
+        self._glossaries = [Glossary(of) for of in self._pairs]
 
     def unpacked(self, data: bytes) -> Batch:
         """The next batch. Raises ValueError, TypeError or EOFError for what is none, as of another release."""
         entries, packed, units, columns, speakers, counts, targets, news, texts = marshal.loads(data)
         for at, (first, terms) in enumerate(news):
             if first == 0:  # the sender starts over
-                self._glossaries[at] = Glossary()
+                self._glossaries[at] = Glossary(self._pairs[at])
             self._glossaries[at].add(first, terms)
         terms, labels, anchors = (
-            Numbered(glossary, np.frombuffer(ids, np.int32), np.frombuffer(lengths, np.int32))
-            for glossary, (ids, lengths) in zip(self._glossaries, texts, strict=True)
+            _numbered(glossary, *parts) for glossary, parts in zip(self._glossaries, texts, strict=True)
         )
         batch = Batch(
             [_entry(*fields) for fields in zip(entries, packed, strict=True)],
@@ -126,6 +130,14 @@ class Receiver:
         if not batch.fits:
             raise ValueError("the parts of a batch do not belong together")
         return batch
+
+
+def _numbered(glossary: Glossary, ids: bytes, lengths: bytes, stretches: bytes) -> Numbered:
+    found: Ints = np.frombuffer(ids, np.int32)
+    sizes: Ints = np.frombuffer(lengths, np.int32)
+    if int(sizes.sum()) == len(found) and (stretches or int(found.min(initial=0)) < 0):
+        found, sizes = ids_with_pairs(found, sizes, stretches, LIMIT)
+    return Numbered(glossary, found, sizes)
 
 
 def _entry(fields: tuple[Any, ...], packed: tuple[bytes, ...]) -> FileEntry:

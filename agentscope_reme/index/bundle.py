@@ -15,6 +15,7 @@ from operator import attrgetter
 
 from .entries import UNIT_FIELDS, FileEntry, UnitEntry, tells
 from .packed_file import packed
+from .uncut import RUN, cut, together
 
 # Fields of a unit that are numbers already; "section" and "speaker" are made here.
 PLAIN = ("first", "last", "begin", "stop", "check", "day", "flags", "text")
@@ -30,28 +31,36 @@ MOST_TERMS = 300_000
 _numbers_of, _fields_of = attrgetter(*PLAIN), attrgetter(*ENTRY)
 
 Read = tuple[FileEntry, Sequence[UnitEntry]]
-Numbers = tuple["array[int]", "array[int]"]  # of all occurrences in order, and how many each text has
+# Of all occurrences in order, how many each text has, and the stretches for which -1 stands among the former.
+Numbers = tuple["array[int]", "array[int]", bytes]
 
 
 class Terms(defaultdict[str, int]):
-    """Numbers of terms, in the order in which they are first asked for."""
+    """Numbers of terms, in the order in which they are first asked for; with ``uncut`` -1 for ``RUN``."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, uncut: bool = False) -> None:
         super().__init__(count().__next__)
-        self._told = 0
+        if uncut:
+            self[RUN] = -1
+        self._others, self._told = len(self), 0
 
     def news(self) -> tuple[int, bytes]:
         """The terms that are new since this was last asked, for :meth:`~.numbered.Glossary.add`."""
-        first, self._told = self._told, len(self)
+        first, self._told = self._told, len(self) - self._others
         new = list(islice(reversed(self), self._told - first))
         return first, "\n".join(reversed(new)).encode("utf-8", "surrogatepass")
 
 
-def numbers_in(texts: Iterable[Sequence[str]], terms: Terms) -> Numbers:
-    """Texts as numbers. What a text has beyond 65 535 terms is left out."""
-    kept = [text if len(text) <= LIMIT else text[:LIMIT] for text in texts]
+def numbers_in(texts: Iterable[Sequence[str]], terms: Terms, stretches: Sequence[Sequence[str]] = ()) -> Numbers:
+    """Texts as numbers, with the stretches of each that are still to be cut.
+
+    What a text has beyond 65 535 terms is left out; where something is to be cut, by whoever does that.
+    """
+    if (data := together(chain.from_iterable(stretches))) is None:
+        data, texts = b"", map(cut, texts, stretches)
+    kept = list(texts) if data else [text if len(text) <= LIMIT else text[:LIMIT] for text in texts]
     ids = array("i", list(map(terms.__getitem__, chain.from_iterable(kept))))
-    return ids, array("i", list(map(len, kept)))
+    return ids, array("i", list(map(len, kept))), data
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +105,9 @@ def bundle(read: Sequence[Read], terms: Sequence[Terms]) -> Bundle:
         array("q", [len(entry.anchors) for entry in entries]),
         [anchor.target for anchor in anchors],
         (
-            numbers_in((unit.terms for unit in units), terms[0]),
-            numbers_in((entry.labels for entry in entries), terms[1]),
-            numbers_in((anchor.terms for anchor in anchors), terms[2]),
+            numbers_in([unit.terms for unit in units], terms[0], [unit.stretches for unit in units]),
+            numbers_in([entry.labels for entry in entries], terms[1]),
+            numbers_in([anchor.terms for anchor in anchors], terms[2], [anchor.stretches for anchor in anchors]),
         ),
     )
     for entry in entries:
@@ -110,11 +119,11 @@ class Sender:
     """Packs batches for a :class:`~.batch.Receiver` in another process on this machine, never for a disk."""
 
     def __init__(self) -> None:
-        self._terms = [Terms(), Terms(), Terms()]
+        self._terms = [Terms(uncut=True) for _ in range(3)]
 
     def packed(self, read: Sequence[Read]) -> bytes:
         """Files and their units as bytes."""
-        self._terms = [Terms() if len(terms) > MOST_TERMS else terms for terms in self._terms]
+        self._terms = [Terms(uncut=True) if len(terms) > MOST_TERMS else terms for terms in self._terms]
         made = bundle(read, self._terms)
         return marshal.dumps(
             (
@@ -126,6 +135,6 @@ class Sender:
                 made.links.tobytes(),
                 made.targets,
                 [terms.news() for terms in self._terms],
-                [(ids.tobytes(), lengths.tobytes()) for ids, lengths in made.texts],
+                [(ids.tobytes(), lengths.tobytes(), data) for ids, lengths, data in made.texts],
             )
         )

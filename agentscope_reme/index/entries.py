@@ -46,7 +46,7 @@ TIME_WORDS, CORRECTS, HEADING_ONLY, ASKS, REPEATS = 1, 2, 4, 8, 16
 
 
 class UnitEntry(NamedTuple):
-    """One unit as it goes into the corpus. Fields as in ``UNIT_FIELDS``."""
+    """One unit as it goes into the corpus. Fields as in ``UNIT_FIELDS``; ``stretches`` are those not cut yet."""
 
     terms: tuple[str, ...]
     first: int
@@ -59,6 +59,7 @@ class UnitEntry(NamedTuple):
     flags: int
     headings: tuple[str, ...] = ()
     text: int = 0
+    stretches: Sequence[str] = ()
 
 
 @dataclass(slots=True)

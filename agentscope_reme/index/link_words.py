@@ -15,16 +15,19 @@ _LINK = re.compile(r"!?\[\[[^\[\]\n]*\]\]")
 
 
 class Anchor(NamedTuple):
-    """A link: the target as it is written, and the terms of the words around it."""
+    """A link: the target as it is written, and the terms of the words around it; ``stretches`` are not cut yet."""
 
     target: str
     terms: tuple[str, ...]
+    stretches: Sequence[str] = ()
 
 
-def anchors_of(survey: "Survey", links: Sequence["FileLink"], tokenizer: "Tokenizer") -> list[Anchor]:
+def anchors_of(
+    survey: "Survey", links: Sequence["FileLink"], tokenizer: "Tokenizer", *, uncut: bool = False
+) -> list[Anchor]:
     """The links of a file with the words around them; the survey is of the whole file.
 
-    Links in front matter have none.
+    Links in front matter have none. ``uncut`` as in :func:`~.reading.read_entries`.
     """
     out: list[Anchor] = []
     if not links:
@@ -43,11 +46,13 @@ def anchors_of(survey: "Survey", links: Sequence["FileLink"], tokenizer: "Tokeni
                 begin = max(0, first - REACH)
                 around = f"{shown[begin:first]} {shown[last : last + REACH]}"
                 terms: list[str] = []
+                stretches: list[str] | None = [] if uncut else None
                 if around.strip():
                     may_hold = survey.holds(begin, first) | survey.holds(last, last + REACH)
-                    terms = tokenizer.terms(_LINK.sub(_shown_words, around) if "[[" in around else around, may_hold)
+                    shown_around = _LINK.sub(_shown_words, around) if "[[" in around else around
+                    terms = tokenizer.terms(shown_around, may_hold, stretches)
                 if terms:
-                    out.append(Anchor(link.target_path, tuple(terms)))
+                    out.append(Anchor(link.target_path, tuple(terms), stretches or ()))
                 places[link.line].remove(match)
                 break
     return out

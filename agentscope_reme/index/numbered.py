@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from .bundle import Terms, numbers_in
 from .columns import grown
 from .keyword_columns import Ints
-from .vocabulary import Vocabulary
+from .run_pairs import PAIR, PairNumbers, spelled
+from .vocabulary import Vocabulary, packed
 
 _MANY = 2_000  # terms of one batch among several, which need not become strings
 
@@ -22,11 +23,14 @@ class Glossary:
     One thread may add terms while another asks.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, pairs: PairNumbers) -> None:
+        """``pairs`` of characters, to which no reader gives a number."""
+        self._pairs = pairs
         self._begins: list[int] = []  # first number of each piece
         self._pieces: list[bytes] = []  # terms with a line break between (none holds one, see Vocabulary)
         self._numbers = np.zeros(0, np.int32)
         self._vocabulary: tuple[Vocabulary, int] | None = None
+        self._asked = 0  # how often something was looked up amid pairs
 
     def add(self, first: int, terms: bytes) -> None:
         """Say what the terms from number ``first`` on are."""
@@ -37,6 +41,24 @@ class Glossary:
         """What the terms with the numbers ``ids`` are in a vocabulary; what it does not have is added."""
         if self._vocabulary != (vocabulary, vocabulary.renumberings):
             self._numbers, self._vocabulary = np.zeros(0, np.int32), (vocabulary, vocabulary.renumberings)
+        paired = ids >= PAIR
+        if not paired.any():
+            return self._of_told(ids, vocabulary)
+        told, pairs = (~paired).nonzero()[0], paired.nonzero()[0]
+        found: Ints = np.empty(len(ids), np.int32)
+        self._numbers = grown(self._numbers, int(ids[told].max(initial=-1)) + 1, -1)
+        found[told], found[pairs] = self._numbers[ids[told]], self._pairs.of(ids[pairs], vocabulary)
+        unknown = (found < 0).nonzero()[0]
+        if len(unknown):
+            new, places = _first_used(ids[unknown])
+            numbers = self._looked_up(new, vocabulary)
+            found[unknown] = numbers[places]
+            paired = new >= PAIR
+            self._pairs.add(new[paired], numbers[paired])
+            self._numbers[new[~paired]] = numbers[~paired]
+        return found
+
+    def _of_told(self, ids: Ints, vocabulary: Vocabulary) -> Ints:
         self._numbers = grown(self._numbers, int(ids.max(initial=-1)) + 1, -1)
         found = self._numbers[ids]
         unknown = _in_order(ids[found < 0])
@@ -50,6 +72,23 @@ class Glossary:
                 self._numbers[unknown] = vocabulary.numbers(self._terms(unknown.tolist()))
             found = self._numbers[ids]
         return found
+
+    def _looked_up(self, ids: Ints, vocabulary: Vocabulary) -> Ints:
+        """What different terms, some of them pairs, are in a vocabulary."""
+        pairs, self._asked = ids >= PAIR, self._asked + 1
+        told = ids[~pairs]
+        at, whole = self._piece_with(told) if len(told) else (0, False)
+        terms = [""] * len(ids)
+        for some, spellings in (
+            (~pairs, _lines(self._pieces[at]) if whole else self._terms(told.tolist())),
+            (pairs, spelled(ids[pairs])),
+        ):
+            for place, spelling in zip(some.nonzero()[0].tolist(), spellings, strict=True):
+                terms[place] = spelling
+        # A reader may have told some pairs as terms.
+        if self._asked > 1 and len(terms) >= _MANY and len(set(terms)) == len(terms):
+            return vocabulary.numbers_of_lines(packed(terms)[:-1])
+        return np.array(vocabulary.numbers(terms), np.int32)
 
     def _piece_with(self, numbers: Ints) -> tuple[int, bool]:
         """The piece that the first number is in, and whether the numbers, in order, are all of it, as nearly always.
@@ -106,7 +145,8 @@ class Numbered:
 def numbered(texts: Iterable[Sequence[str]]) -> Numbered:
     """Texts as numbers. What a text has beyond 65 535 terms is left out."""
     terms = Terms()
-    return known(*numbers_in(texts, terms), terms)
+    ids, lengths, _ = numbers_in(texts, terms)
+    return known(ids, lengths, terms)
 
 
 def known(ids: "array[int]", lengths: "array[int]", terms: Terms) -> Numbered:
@@ -122,6 +162,15 @@ def _in_order(numbers: Ints) -> Ints:
     first = highest[np.append(True, highest[1:] != highest[:-1])]
     # Where each value has come after all smaller ones, that is it; it is not where terms were met before and lost.
     return first if len(first) == highest[-1] - numbers.min() + 1 else in_order_of_use(numbers)[0]
+
+
+def _first_used(ids: Ints) -> tuple[Ints, Ints]:
+    """The same as :func:`in_order_of_use` of few values that may be large."""
+    used, first, places = np.unique(ids, return_index=True, return_inverse=True)
+    by_use = np.argsort(first)
+    rank = np.empty(len(used), np.int64)
+    rank[by_use] = np.arange(len(used))
+    return used[by_use], rank[places]
 
 
 def in_order_of_use(numbers: Ints) -> tuple[Ints, Ints]:

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from .batch import Batch, Receiver
 from .reader_process import Identity, receive, send
+from .run_pairs import PairNumbers
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +66,7 @@ class ReadAhead:
         self._next = self._wanted = self._ahead = self._running = 0
         self._changed = threading.Condition()
         self._complete = self._closed = False
+        self._pairs = [PairNumbers() for _ in range(3)]
         self._processes: list[subprocess.Popen[bytes]] = []
         self._threads: list[threading.Thread] = []
 
@@ -129,10 +131,11 @@ class ReadAhead:
             process.kill()
         for thread in self._threads:
             thread.join(5.0)
+        self._pairs = []  # a few megabytes, while the texts that were put are merged
 
     def _tend(self) -> None:
         """Have one helper read batch after batch."""
-        process, receiver = None, Receiver()
+        process, receiver = None, Receiver(self._pairs)
         try:
             process = self._start()
             assert process.stdin is not None

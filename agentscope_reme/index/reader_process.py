@@ -42,7 +42,9 @@ def serve() -> None:
     try:
         hello = marshal.loads(receive(requests))
         storage = Storage(Path(hello.pop("root")))
-        tokenizer = Tokenizer(hello.pop("chinese"), most_known=_WORDS)
+        chinese = hello.pop("chinese")
+        tokenizer = Tokenizer(chinese, most_known=_WORDS)
+        hello["uncut"] = chinese == "bigram"
         while True:
             read, identities = [], []
             for path in marshal.loads(receive(requests)):

@@ -98,9 +98,18 @@ def decode(data: bytes) -> tuple[str, str, str, str]:
 
 
 def read_entries(
-    path: str, data: bytes, tokenizer: "Tokenizer", *, chunk_chars: int = 1200, embed_toc: bool = True
+    path: str,
+    data: bytes,
+    tokenizer: "Tokenizer",
+    *,
+    chunk_chars: int = 1200,
+    embed_toc: bool = True,
+    uncut: bool = False,
 ) -> tuple[FileEntry, list[UnitEntry]]:
-    """A file as entries, its times still unset. Never raises on content."""
+    """A file as entries, its times still unset. Never raises on content.
+
+    With ``uncut``, Chinese in units and around links is left to be cut into pairs (:mod:`.uncut`).
+    """
     from .chunker import Unit, read_document
 
     text, exact, encoding, fault = decode(data)
@@ -125,14 +134,15 @@ def read_entries(
         lines=data.count(b"\n"),
         fault=fault or (f"front matter: {front.error}" if front.error else ""),
         labels=tuple(label_terms(document, tokenizer)),
-        anchors=tuple(anchors_of(survey, document.links, tokenizer)),
+        anchors=tuple(anchors_of(survey, document.links, tokenizer, uncut=uncut)),
     )
-    units = unit_entries(document, data, survey, exact, tokenizer, embed_toc=embed_toc)
+    units = unit_entries(document, data, survey, exact, tokenizer, embed_toc=embed_toc, uncut=uncut)
     if not units and encoding != "binary" and document.kind != "journal":
         # Nothing but front matter, or nothing at all: the file can still be found by its name and fields.
         last = min(entry.lines + (not text.endswith("\n")), 20)
         whole = Unit(1, last, "\n".join(text.split("\n")[:last]).strip())
-        units = unit_entries(replace(document, units=(whole,)), data, survey, exact, tokenizer, embed_toc=embed_toc)
+        document = replace(document, units=(whole,))
+        units = unit_entries(document, data, survey, exact, tokenizer, embed_toc=embed_toc, uncut=uncut)
     return entry, units
 
 
@@ -157,6 +167,7 @@ def unit_entries(
     embed_toc: bool = True,
     base: int = 0,
     first_line: int = 1,
+    uncut: bool = False,
 ) -> list[UnitEntry]:
     """The units of a document; ``data`` (see :func:`decode`) is the file from byte ``base``, line ``first_line`` on."""
     spans = _Spans(data, survey, exact, base, first_line)
@@ -176,7 +187,8 @@ def unit_entries(
         end = at + len(unit.text)
         may_hold = survey.holds(at, end) if at >= 0 else ANYTHING
         text = unit.text if may_hold == ANYTHING else survey.normal[at:end]
-        terms = tokenizer.terms(text, may_hold)
+        stretches: list[str] | None = [] if uncut else None
+        terms = tokenizer.terms(text, may_hold, stretches)
         if journal and unit.speaker:
             terms = tokenizer.terms(unit.speaker) + terms
         extra = heading_terms[path]
@@ -198,6 +210,7 @@ def unit_entries(
                 flags=flags,
                 headings=unit.headings,
                 text=NO_TEXT if flags & HEADING_ONLY else text_key(embedded_text(unit.speaker, unit.text)),
+                stretches=stretches or (),
             )
         )
     return out

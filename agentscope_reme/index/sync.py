@@ -79,6 +79,7 @@ class Sync:
                     return self._report(counts, started)
                 if (intake := ahead.take(path, stop)) is not None:
                     put = self._put_read(intake, counts, some_gone)
+                    del intake  # with what its reader has told so far
                 if path not in put:
                     self._check(path, status, counts, every)
                 if tidied != self.store.corpus.revision:

@@ -14,6 +14,7 @@ from .identifiers import Compound, compound_terms
 from .marks import unmarked
 from .query_terms import QueryTerms, take_apart
 from .time_words import ANYTHING, SIGNS, WORDS
+from .uncut import RUN
 from .words import (
     AFTER_HAN,
     FIRST_HAN,
@@ -108,24 +109,25 @@ class Tokenizer:
         """Load what the first call would load (jieba's dictionary, about a second); for a worker thread."""
         self._runs.load()
 
-    def terms(self, text: str, may_hold: int = ANYTHING) -> list[str]:
+    def terms(self, text: str, may_hold: int = ANYTHING, stretches: list[str] | None = None) -> list[str]:
         """Index terms of a text, in order, repeats kept. Function words are kept only where nothing else is left.
 
         ``may_hold`` other than ``ANYTHING`` says that the text is in NFKC, and what dates it may have
-        (:meth:`~.survey.Survey.holds`).
+        (:meth:`~.survey.Survey.holds`). With ``stretches``, Chinese that would become pairs of characters is added
+        there, and ``RUN`` to the terms (:mod:`.uncut`).
         """
-        if len(text) > _LONGEST_CACHED:
-            return self._terms(text, may_hold)
+        if len(text) > _LONGEST_CACHED or stretches is not None:
+            return self._terms(text, may_hold, stretches)
         # Titles, headings, tags and front matter come again and again.
         known = self._short.get(text)
         if known is None:
-            known = tuple(self._terms(text, may_hold))
+            known = tuple(self._terms(text, may_hold, None))
             if len(self._short) >= self._most_short:
                 self._short = {}
             self._short[text] = known
         return list(known)
 
-    def _terms(self, text: str, may_hold: int) -> list[str]:
+    def _terms(self, text: str, may_hold: int, uncut: list[str] | None) -> list[str]:
         if may_hold == ANYTHING:
             text, may_hold = normalised(text), SIGNS | WORDS
         out: list[str] = []
@@ -134,19 +136,23 @@ class Tokenizer:
                 if isinstance(segment, DateMention):
                     out += segment.tokens
                 else:
-                    self._collect(segment, out)
+                    self._collect(segment, out, uncut)
         else:
-            self._collect(text, out)
+            self._collect(text, out, uncut)
         return out or [self.stem(word) for word in every_word(text)]
 
-    def _collect(self, text: str, out: list[str]) -> None:
+    def _collect(self, text: str, out: list[str], uncut: list[str] | None) -> None:
         """Add the terms of a text in NFKC without dates."""
         words, runs = self._words, self._runs
         for stretch in stretches(text):
             if stretch < FIRST_SPACELESS:
                 out += words[stretch]
             elif FIRST_HAN <= stretch < AFTER_HAN:
-                out += runs.cut_all(stretch)
+                if uncut is None:
+                    out += runs.cut_all(stretch)
+                else:
+                    out.append(RUN)
+                    uncut.append(stretch)
             elif is_run(stretch):
                 for run in pieces(stretch):
                     out += runs.cut(run)

@@ -143,8 +143,8 @@ def test_what_another_release_packs_is_refused_before_anything_of_it_is_put(part
             parts[part] = column * 2
         case dict(columns):
             parts[part] = columns | {"begin": columns["begin"] * 2}
-        case [(ids, lengths), *others]:
-            parts[part] = [(ids * 2, lengths), *others]
+        case [(ids, lengths, stretches), *others]:
+            parts[part] = [(ids * 2, lengths, stretches), *others]
         case _:
             parts[part] = []
     with pytest.raises(ValueError, match="belong together"):
