@@ -7,6 +7,7 @@ sentence says why), 2 the command itself is wrong. AgentScope is imported by the
 import asyncio
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable
 from enum import Enum
@@ -24,6 +25,7 @@ _VAULT = Annotated[
     typer.Option("--vault", envvar="REME_VAULT", help="Folder of the vault.", show_default=True, file_okay=True),
 ]
 _JSON = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+_OPTION = re.compile(r"--[a-z][a-z-]*(?:=.*)?", re.DOTALL)
 _DEFAULT_VAULT = Path(".reme")
 # A person who asks a large new vault sees how far it is and waits for the answer; an agent gets what is known by then.
 _SEARCH_WAIT = 600.0
@@ -128,6 +130,8 @@ def _command(job: Job) -> Callable[..., None]:
     """A function whose signature typer can read: the operation's parameters, then ``--vault`` and ``--json``."""
 
     def command(vault: Path, as_json: bool, **given: Any) -> None:
+        _refuse_options(job, given)
+
         def run() -> int:
             arguments = {parameter.name: _value(parameter, given[parameter.name]) for parameter in job.parameters}
             return _print(asyncio.run(_answer(job, vault, arguments)), as_json)
@@ -141,6 +145,16 @@ def _command(job: Job) -> Callable[..., None]:
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command
+
+
+def _refuse_options(job: Job, given: dict[str, Any]) -> None:
+    """A misspelt option is one, also where texts may begin with a dash: it must not become the name of a note."""
+    if not _settings(job):
+        return
+    for parameter in job.parameters:
+        value = given[parameter.name]
+        if parameter.positional and not parameter.long_text and isinstance(value, str) and _OPTION.fullmatch(value):
+            raise typer.BadParameter(f"no such option: {value}", param_hint=parameter.name)
 
 
 def _declared(parameter: Parameter) -> inspect.Parameter:

@@ -125,6 +125,17 @@ def test_a_text_may_begin_with_a_dash(reme: Run, vault_dir: Path, line: str) -> 
     assert (vault_dir / "list.md").read_text(encoding="utf-8") == f"{line}\n"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("append", "--content", "a thought"), ("write", "--path=a.md", "text"), ("edit", "--old", "one", "two")],
+)
+def test_an_option_that_there_is_not_never_becomes_a_note(reme: Run, vault_dir: Path, command: tuple[str, ...]) -> None:
+    done = reme(*command, vault=vault_dir)
+    assert done.code == 2
+    assert f"no such option: {command[1]}" in done.err
+    assert not vault_dir.exists()
+
+
 def test_an_existing_note_is_not_replaced_unseen(reme: Run, vault: Path) -> None:
     done = reme("write", "MEMORY.md", "gone", vault=vault)
     assert done.code == 1
