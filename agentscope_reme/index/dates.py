@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from ..expression import expression
-from .periods import OLDER
 from .relative_dates import find_relative
 from .simplified import simplified
 from .time_words import (
@@ -26,6 +25,8 @@ Grain = Literal["day", "week", "month", "year", "range"]
 # The fields of a DateMention from its grain on.
 _Days = tuple[Grain, str, str, int | None, int | None, int | None, int | None, bool, tuple[str, ...]]
 
+OLDER = 0.98
+"""What a stretch counts that is meant less likely than another one: last year's March after this year's has begun."""
 # A yearless month or day may belong to the year before or after that of the day it is compared with (turn of the year).
 _YEARS_AROUND = (-1, 0, 1)
 

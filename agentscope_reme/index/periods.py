@@ -6,16 +6,16 @@ What is read here is no date that a text would be indexed by, but the days that 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, timedelta
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from .feasts import Feast
+from .dates import OLDER, Grain
+
+if TYPE_CHECKING:
+    from .feasts import Feast
 
 Match = re.Match[str]
-Grain = Literal["day", "week", "month", "year", "range"]
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12, "春": 3, "夏": 6, "秋": 9, "冬": 12}
 LONGEST_RANGE = 200  # days; what is longer tells as little as a year
-# What a stretch counts that is meant less likely than another one: last year's March after this year's has begun.
-OLDER = 0.98
 
 
 class Days(NamedTuple):
@@ -164,7 +164,7 @@ def by_word(found: Iterable[Days], word: str, today: date) -> tuple[Days, ...]:
     return coming(found, today) if word in ("next", "coming") else latest(found, today)
 
 
-def feast_days(feast: Feast, years: Iterable[int]) -> list[Days]:
+def feast_days(feast: "Feast", years: Iterable[int]) -> list[Days]:
     """A feast in some years, where it is known."""
     spans = [span for year in years if 1 < year < 9999 and (span := feast(year)) is not None]
     return [Days("day" if first == last else "range", first, last) for first, last in spans]

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Protocol
 
 from ..expression import expression
-from .asked_days import asked_days, asks_whatever
 from .chinese import FUNCTION_CHARS, carries_content
 from .dates import DateMention, asks_when
 from .identifiers import Compound, is_unmistakable, plain_or_same
@@ -88,6 +87,8 @@ class _Parts:
 
 def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) -> QueryTerms:
     """Read a question; ``today`` resolves relative dates."""
+    from .asked_days import asked_days  # whoever makes terms of notes need not know it
+
     plain_text = normalised(text)
     asked = asked_days(plain_text, today)
     dates = asked.dates
@@ -127,6 +128,8 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
 
 def _are_dates(parts: _Parts, named: tuple[str, ...], tokenizer: QueryTokenizer) -> bool:
     """Whether all content words name a time, or ask for what happened then."""
+    from .asked_days import asks_whatever
+
     words = parts.date_terms.keys() | {term for text in named for term in tokenizer.terms(text)}
     return all(group[0] in words or asks_whatever(group[0]) for group in parts.groups)
 
