@@ -113,6 +113,13 @@ class ReMeConfig(BaseModel):
     def _named_size(cls, value: Any) -> Any:
         return CHUNK_PRESETS.get(value, value) if isinstance(value, str) else value
 
+    @field_validator("vault_dir", mode="before")
+    @classmethod
+    def _named_folder(cls, value: Any) -> Any:
+        if isinstance(value, str) and not value.strip():
+            raise ValueError("it names no folder; write . for the present one")  # an empty variable, most likely
+        return value
+
     @field_validator("dream_at")
     @classmethod
     def _time_of_day(cls, value: str | None) -> str | None:

@@ -97,6 +97,8 @@ class Opened:
                     return True
                 if not corpus.files and not self.stored:
                     return True  # nothing to keep: an empty vault stays untouched
+                if not self.vault.root.is_dir():
+                    return False  # moved, deleted, or on a disk that is away: no new folder takes its place
                 if not self.lock.acquire():
                     return False
                 self.retriever.look_ahead()

@@ -81,7 +81,7 @@ class Retriever:
             what = "is empty" if not text.strip() else "has no words in it"
             return SearchResult("none", note=f"the query {what}; ask with words", query=request.query), set()
         if not corpus.units.count:
-            return SearchResult("none", note="there is nothing to search yet", query=request.query), set()
+            return SearchResult("none", note=self._why_empty(), query=request.query), set()
         limit = max(0, request.limit)
         budget = request.token_budget if request.token_budget is not None else limit * self._chunk_chars // 4
         want = min(MOST_RANKED, max(40, 8 * limit, budget // 24))
@@ -114,6 +114,12 @@ class Retriever:
         if query.groups and ranked.weak:
             status, note = "weak", "the hits share few words with the query and are probably not about it"
         return SearchResult(status, hits, note, request.query, round(ranked.evidence, 4)), reader.stale
+
+    def _why_empty(self) -> str:
+        root = self._vault.root
+        if self._store.corpus.revision and not root.is_dir():
+            return f"the vault's folder {root} is not there any more; put it back to search its notes"
+        return "there is nothing to search yet"
 
     def _shown(self, ranked: Ranked, request: Request) -> tuple[list[int], list[float], list[int]]:
         """Slots, scores and files of the units that may be shown, best first."""

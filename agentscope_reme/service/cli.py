@@ -20,9 +20,16 @@ from .._version import __version__
 from ..errors import ReMeError
 from ..jobs.registry import Job, Parameter, job_named, jobs
 
+
+def _folder(text: "str | Path") -> Path:
+    if not str(text).strip():
+        raise typer.BadParameter("it names no folder; write . for the present one")  # an empty variable, most likely
+    return Path(text)
+
+
 _VAULT = Annotated[
     Path,
-    typer.Option("--vault", envvar="REME_VAULT", help="Folder of the vault.", show_default=True, file_okay=True),
+    typer.Option("--vault", envvar="REME_VAULT", help="Folder of the vault.", parser=_folder, metavar="<path>"),
 ]
 _JSON = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 _OPTION = re.compile(r"--[a-z][a-z-]*(?:=.*)?", re.DOTALL)
@@ -230,6 +237,8 @@ def _pairs(given: list[str]) -> dict[str, Any]:
 
 async def _answer(job: Job, vault: Path, arguments: dict[str, Any]) -> Any:
     if job.needs_vault and not vault.is_dir():
+        if vault.exists():
+            raise ReMeError(f"{vault} is a file, not a folder; name the folder of a vault with --vault or REME_VAULT.")
         raise ReMeError(f"There is no vault at {vault}. Name one with --vault or REME_VAULT; a write makes a new one.")
     from ..reme import ReMe
 

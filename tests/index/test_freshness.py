@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from agentscope_reme import ReMe
 from agentscope_reme.index import freshness, watch
 from agentscope_reme.index.sync import Sync
 from agentscope_reme.index.watch import Watcher
@@ -466,3 +467,25 @@ async def test_how_long_the_first_reading_took_does_not_put_off_the_next_look(pu
     assert len(scans) == 2
     put("1.md", "Geese instead.\n")
     assert await found(index, "geese") == []
+
+
+async def test_a_vault_that_is_moved_away_is_said_to_be_gone_and_gets_no_new_folder(vault_dir) -> None:
+    vault_dir.mkdir()
+    (vault_dir / "a.md").write_text("The ferry leaves.\n")
+    away = vault_dir.with_name("away")
+    reme = ReMe(vault_dir)
+    assert (await reme.search("ferry")).status == "ok"
+    assert await reme.index.persist() is True
+    vault_dir.rename(away)
+    await reme.index.sync()
+    result = await reme.search("ferry")
+    assert (result.status, result.hits) == ("none", ())
+    assert f"{vault_dir} is not there any more" in result.note
+    assert await reme.index.persist() is False
+    await reme.close()
+    assert not vault_dir.exists()
+    async with ReMe(vault_dir) as new:
+        assert "not there any more" not in (await new.search("ferry")).note, "one that has never been there"
+        away.rename(vault_dir)
+        await new.index.sync()
+        assert [hit.path for hit in (await new.search("ferry")).hits] == ["a.md"]

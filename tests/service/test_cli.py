@@ -266,3 +266,21 @@ def test_a_command_that_is_made_alone_is_the_one_that_is_made_with_the_others(
 )
 def test_what_begins_with_no_operation_is_for_the_whole_command_line(arguments: list[str]) -> None:
     assert asked_for(arguments) is None
+
+
+def test_an_empty_name_of_a_vault_is_no_name_for_the_folder_one_stands_in(tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("The ferry leaves.\n")
+    for command in (("search", "ferry"), ("reindex",), ("write", "new.md", "text")):
+        done = process(*command, "--vault", "", cwd=tmp_path)
+        assert done.code == 2, command
+        assert "no folder" in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["note.md"]
+    assert process("search", "ferry", "--vault", ".", cwd=tmp_path).code == 0
+
+
+def test_a_file_is_no_vault_and_no_write_would_make_one_there(tmp_path: Path, reme: Run) -> None:
+    note = tmp_path / "note.md"
+    note.write_text("The ferry leaves.\n")
+    done = reme("search", "ferry", vault=note)
+    assert done.code == 1
+    assert done.err == f"{note} is a file, not a folder; name the folder of a vault with --vault or REME_VAULT.\n"
