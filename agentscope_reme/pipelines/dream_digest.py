@@ -111,15 +111,15 @@ def read_part(body: str) -> Part:
     return part
 
 
-def write_part(body: str, part: Part) -> str:
-    """The body with the part as it is now; all else stays."""
+def write_part(body: str, part: Part, line_end: str = "\n") -> str:
+    """The body with the part as it is now; all else stays. ``line_end`` is for a body of one line without any."""
     digests = list(
         dict.fromkeys([*part.seen, *(statement_digest(one.text) for one in part.statements if not one.edited)])
     )
     lines = [*part.lines]
     if digests:
         lines += ["", f"{_SEEN}{' '.join(digests[-MAX_SEEN:])} -->"]
-    return with_generated_part(body, PART, "\n".join(lines), raw=True)
+    return with_generated_part(body, PART, "\n".join(lines), raw=True, line_end=line_end)
 
 
 def add_statement(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import NoteError, ReMeError
 from ..models import NoteChange
+from ..vault.edits import dominant_line_end
 from ..vault.encoding import Kind, decode_exact, encode_exact
 from ..vault.frontmatter import ParsedNote, compose, parse, set_keys, text_of
 from ..vault.generated import inert
@@ -88,7 +89,7 @@ def with_step(text: str | None, step: Step, now: datetime) -> str | None:
     # Lines are compared, and not the part, so that a part a user has moved things about in is not tidied up.
     if part.lines == read_part(note.body).lines:
         return text
-    body = write_part(note.body, part)
+    body = write_part(note.body, part, dominant_line_end(text) or "\n")
     changed = text[: len(text) - len(note.body)] + body
     if note.front.error is not None:
         return changed

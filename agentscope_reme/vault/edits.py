@@ -7,7 +7,7 @@ from itertools import islice
 
 from ..errors import EditNotUnique, NoteChanged, NoteError, NoteExists
 from ..expression import expression
-from .encoding import Kind, clean_text, decode_exact
+from .encoding import Kind, clean_text, decode_exact, mixes_encodings
 from .storage import is_version, version_of
 
 # What stands where a view left text out. The first are ours or say how much; the others only hint at it, as people use
@@ -40,6 +40,16 @@ def must_be_exact(path: str, kind: Kind | None) -> None:
     raise NoteError(
         f"{path} is not UTF-8 ({kind.encoding}); nothing was changed. Write its text to a new note and edit that", path
     )
+
+
+def must_not_mix(path: str, old: bytes | None, new: bytes) -> None:
+    """NoteError for a change that would leave a note in two encodings."""
+    if old is not None and mixes_encodings(old, new):
+        raise NoteError(
+            f"{path} is not UTF-8, and the new text holds characters that cannot be added to it; nothing was changed. "
+            "Write its text to a new note and edit that",
+            path,
+        )
 
 
 def may_replace(

@@ -93,6 +93,20 @@ def encode_exact(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+def mixes_encodings(old: bytes, new: bytes) -> bool:
+    """Whether a change puts UTF-8 beside bytes of an older encoding: no program would then show both as they are meant.
+
+    ``old`` has bytes that are no UTF-8 and none that are; ``new`` has both.
+    """
+    if old.isascii() or new.isascii() or _decodes(old, "utf-8", True) or _decodes(new, "utf-8", True):
+        return False
+    return not _has_multibyte(old) and _has_multibyte(new)
+
+
+def _has_multibyte(data: bytes) -> bool:
+    return not data.decode("utf-8", "ignore").isascii()
+
+
 def display(text: str, *, keep_nul: bool = False) -> str:
     """Decoded text as it may be shown: undecodable bytes, lone surrogates and, mostly, NUL become U+FFFD."""
     return clean_text(text, keep_nul=keep_nul)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from ..errors import PathError, ReMeError
 from ..models import NoteChange
 from .authorship import refuse_hidden, refuse_reserved, refuse_undated
+from .edits import must_not_mix
 from .encoding import Kind, kind_of
 from .history import Change, History
 from .layout import today
@@ -128,6 +129,7 @@ class Files:
             if old is None:
                 refuse_undated(real, actor, today(self.now()))
             new = new_bytes(old, None if old is None else kind_of(old))
+            must_not_mix(real, old, new)
             version = version_of(new)
             if old == new:
                 return NoteChange(real, "unchanged", version)

@@ -4,8 +4,11 @@ The markers are HTML comments on lines of their own, ``<!-- reme:begin NAME -->`
 """
 
 import re
+from collections.abc import Iterator
 
 from .edits import dominant_line_end
+
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n`]*)$", re.MULTILINE)
 
 
 def generated_part(text: str, name: str) -> str | None:
@@ -14,13 +17,13 @@ def generated_part(text: str, name: str) -> str | None:
     return None if found is None else found.group(2).replace("\r\n", "\n").strip("\n")
 
 
-def with_generated_part(text: str, name: str, content: str, *, raw: bool = False) -> str:
+def with_generated_part(text: str, name: str, content: str, *, raw: bool = False, line_end: str = "\n") -> str:
     """Return the text with ``content`` between the markers, which are added at its end when they are not there.
 
     All else is byte-identical. A marker without its partner, left over by an edit, counts as the user's text. ``raw``
-    content has been made :func:`inert` by the caller where it must be.
+    content has been made :func:`inert` by the caller where it must be. ``line_end`` is for a text that has none.
     """
-    end = dominant_line_end(text) or "\n"
+    end = dominant_line_end(text) or line_end
     inner = (content if raw else inert(content)).strip("\n").replace("\r\n", "\n").replace("\n", end)
     inner = inner + end if inner else ""
     found = _find(text, name)
@@ -43,4 +46,25 @@ def _find(text: str, name: str) -> "re.Match[str] | None":
     line = r"[ \t]*\r?"
     # From a begin to the nearest end without another begin between them.
     pattern = rf"^({begin}{line}\n)((?:(?!{begin}{line}$|{close}{line}$)[^\n]*\n)*){close}{line}$"
-    return re.search(pattern, text, re.MULTILINE)
+    found = re.search(pattern, text, re.MULTILINE)
+    if found is None or _FENCE.search(text, 0, found.start()) is None:
+        return found
+    shown = list(_code_blocks(text))
+    for found in re.finditer(pattern, text, re.MULTILINE):
+        if not any(start < found.start() and found.end() < end for start, end in shown):
+            return found
+    return None
+
+
+def _code_blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Where fenced blocks of code that are closed begin and end: markers in them are an example, and no part.
+
+    A fence that nobody closed hides nothing, so that a part which stands below it is not made a second time.
+    """
+    opened: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text):
+        if opened is None:
+            opened = fence
+        elif fence[1][0] == opened[1][0] and len(fence[1]) >= len(opened[1]) and not fence[2].strip():
+            yield opened.start(), fence.end()
+            opened = None

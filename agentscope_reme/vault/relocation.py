@@ -11,7 +11,7 @@ from typing import Literal
 from ..errors import NoteExists, NoteNotFound, PathError, ReMeError
 from ..models import FileLink, NoteChange
 from .authorship import refuse_undated
-from .encoding import decode_exact, encode_exact, kind_of
+from .encoding import decode_exact, encode_exact, kind_of, mixes_encodings
 from .files import Files
 from .history import Change, HistoryEntry
 from .inbound import link_index, notes_naming, target_of, text_of
@@ -97,7 +97,13 @@ def _begin(files: Files, old: str, new: str, gone: list[str]) -> _Move:
         before = files.storage.read(path)
         after = before
         if path.lower().endswith(".md") and b"[[" in before and kind_of(before).exact:
-            after = encode_exact(_rewritten(moving, decode_exact(before), path, moving.links))
+            links: list[FileLink] = []
+            after = encode_exact(_rewritten(moving, decode_exact(before), path, links))
+            if mixes_encodings(before, after):
+                after = before
+                moving.failed.append((paths[path], "it is not UTF-8, so the links in it were not changed"))
+            else:
+                moving.links += links
         if files.storage.exists(paths[path]) and (path not in earlier or files.storage.read(paths[path]) != after):
             raise NoteExists(f"{paths[path]} exists; nothing was changed", paths[path])
         moving.moved[path] = (before, after)
@@ -122,6 +128,9 @@ def _look_at_links(moving: _Move) -> None:
             moving.failed.append((path, str(error)))
             continue
         before = encode_exact(text)
+        if mixes_encodings(before, after):
+            moving.failed.append((path, "it is not UTF-8, so the new name cannot be written in it"))
+            continue
         if after != before:
             moving.relinked[path] = (before, after)
             moving.links_of[path] = list(dict.fromkeys(links))  # a link in front matter is asked for twice

@@ -406,6 +406,19 @@ async def test_text_around_the_generated_part_stays_byte_for_byte(vault_dir: Pat
     assert b"Ann likes oolong tea. ^d" in after
 
 
+async def test_a_note_of_one_line_gets_the_line_ends_of_its_front_matter(vault_dir: Path) -> None:
+    vault = vault_at(vault_dir)
+    mine = "\ufeff---\r\nname: Tea\r\n---\r\nMine about tea."
+    vault.write_sync("digest/personal/tea.md", mine)
+    path = write_card(vault, TODAY, "card", "Ann: I drink tea.")
+    units = [unit("tea", "Ann drinks tea.", place(vault, path, "tea"))]
+    await dream(vault, Script(by_note({"card": units}), about_first("refine")))
+    text = vault.read_bytes("digest/personal/tea.md").decode()
+    assert text.startswith(mine)
+    assert "Ann drinks tea." in text
+    assert text.count("\n") == text.count("\r\n")
+
+
 async def test_a_hand_written_note_that_says_it_already_gets_the_source(vault_dir: Path) -> None:
     vault = vault_at(vault_dir)
     vault.write_sync("digest/personal/tea.md", "# Tea\nAnn likes oolong tea, always has.\n")

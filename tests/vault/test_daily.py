@@ -368,6 +368,16 @@ BEGIN, END = "<!-- reme:begin p -->", "<!-- reme:end p -->"
         (f"a\n{BEGIN}\nmine\n\n{BEGIN}\nold\n{END}\n", f"a\n{BEGIN}\nmine\n\n{BEGIN}\nnew\n{END}\n"),
         (f"{END}\nmine\n{BEGIN}\nold\n{END}\n", f"{END}\nmine\n{BEGIN}\nnew\n{END}\n"),
         (f"text {BEGIN} text\n{END}\n", f"text {BEGIN} text\n{END}\n\n{BEGIN}\nnew\n{END}\n"),
+        # An example in code is no part, wherever the part stands.
+        (f"```\n{BEGIN}\nmine\n{END}\n```\n", f"```\n{BEGIN}\nmine\n{END}\n```\n\n{BEGIN}\nnew\n{END}\n"),
+        (
+            f"~~~~ md\n```\n{BEGIN}\nmine\n{END}\n~~~~\n{BEGIN}\nold\n{END}\n",
+            f"~~~~ md\n```\n{BEGIN}\nmine\n{END}\n~~~~\n{BEGIN}\nnew\n{END}\n",
+        ),
+        (f"```\ncode\n```\n{BEGIN}\nold\n{END}\n```\n", f"```\ncode\n```\n{BEGIN}\nnew\n{END}\n```\n"),
+        # Nobody closed the code above: a part would else be made with every change.
+        (f"```\ncode\n\n{BEGIN}\nold\n{END}\n", f"```\ncode\n\n{BEGIN}\nnew\n{END}\n"),
+        (f"{BEGIN}\n```\nold\n```\n{END}\n", f"{BEGIN}\nnew\n{END}\n"),
     ],
 )
 def test_a_generated_part_is_replaced_between_its_markers(text: str, expected: str) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from agentscope_reme.errors import NoteError
 from agentscope_reme.index.reading import decode
 from agentscope_reme.vault import Vault
 from agentscope_reme.vault.encoding import kind_of
@@ -101,3 +102,45 @@ def test_a_note_with_two_bad_bytes_can_still_be_edited_around_them(tmp_path: Pat
     assert page.text == "# Café\n\nopen at nine\n\nà bientôt\n"
     vault.edit_sync("a.md", "open at nine", "open at ten")
     assert (vault.root / "a.md").read_bytes() == "# Café\n\nopen at ten\n\nà bientôt\n".encode("cp1252")
+
+
+@pytest.mark.parametrize("text", ["café tea\n", "“smart” quotes – here\n", "naïve"])
+def test_a_note_in_an_older_encoding_never_gets_a_second_one(tmp_path: Path, text: str) -> None:
+    vault, data = Vault(tmp_path), text.encode("cp1252")
+    (vault.root / "a.md").write_bytes(data)
+    changes = [
+        lambda: vault.append_sync("a.md", "é 茶"),
+        lambda: vault.edit_sync("a.md", text.split()[-1][-2:], "ünï"),
+        lambda: vault.frontmatter_update_sync("a.md", {"name": "茶"}),
+    ]
+    for change in changes:
+        with pytest.raises(NoteError, match=r"not UTF-8.*nothing was changed"):
+            change()
+        assert (vault.root / "a.md").read_bytes() == data
+    vault.append_sync("a.md", "plain")
+    added = b"plain\n" if data.endswith(b"\n") else b"\nplain"
+    assert (vault.root / "a.md").read_bytes() == data + added
+    vault.write_sync("a.md", "all anew: 茶\n", overwrite=True)
+    assert (vault.root / "a.md").read_text("utf-8") == "all anew: 茶\n"
+
+
+def test_a_damaged_utf8_note_can_get_any_character(tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    (vault.root / "a.md").write_bytes("café".encode() + b" \xff\n")
+    vault.append_sync("a.md", "茶")
+    assert (vault.root / "a.md").read_bytes() == "café".encode() + b" \xff\n" + "茶\n".encode()
+
+
+def test_a_note_in_an_older_encoding_whose_link_would_need_another_is_named_by_a_move(tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    vault.write_sync("tea.md", "leaves\n")
+    linking = "café [[tea.md]]\n".encode("cp1252")
+    (vault.root / "a.md").write_bytes(linking)
+    moved = vault.move_sync("tea.md", "茶.md")
+    assert [path for path, _ in moved.failed] == ["a.md"]
+    assert (vault.root / "a.md").read_bytes() == linking
+    assert vault.move_sync("茶.md", "herbs.md").failed == ()
+    moving = "à [[b.md]]\n".encode("cp1252")
+    (vault.root / "b.md").write_bytes(moving)
+    assert [path for path, _ in vault.move_sync("b.md", "ö.md").failed] == ["ö.md"]
+    assert (vault.root / "ö.md").read_bytes() == moving
