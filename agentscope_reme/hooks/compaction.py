@@ -5,12 +5,15 @@ import functools
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from ..memory.blocks import text_of
 from ..memory.headroom import head_room, room_of_step
 from ..memory.in_memory import ReMeInMemoryMemory
 from ..memory.kept_results import keep_shown
+from ..memory.requests import newest_of
 from ..memory.running import Step, current_step, current_window
 from ..memory.vault_tools import current_tools, tools_in
 from .announcement import announce
@@ -79,11 +82,16 @@ async def _keep(reme: "ReMe", agent: Any) -> None:
     if toolkit is not None and hasattr(toolkit, "register_middleware"):
         reme.tool_results.install(toolkit)
     tools = tools_in(toolkit, reme)
-    current_step.set(Step(reme.tool_results, toolkit))
+    step = Step(reme.tool_results, toolkit, _weakly(agent), _weakly(memory))
+    current_step.set(step)
     current_tools.set(tools)
     head_room.set(None)
     system_prompt = str(getattr(agent, "sys_prompt", None) or "")
-    coming = {"system_prompt": system_prompt, "schemas": _schemas(toolkit), "beside": await _beside(agent)}
+    coming: dict[str, Any] = {
+        "system_prompt": system_prompt,
+        "schemas": _schemas(toolkit),
+        "beside": await _beside(agent),
+    }
     coming["own"] = str(getattr(agent, "name", None) or "")
     if isinstance(memory, ReMeInMemoryMemory):
         if not reme.shares_vault(memory):
@@ -92,7 +100,10 @@ async def _keep(reme: "ReMe", agent: Any) -> None:
         current_window.set(memory.max_input_length)
         reme.adopt(memory)
         memory.name_tools(tools)
-        outcome = await reme.compaction.keep_within_window(memory, **coming)
+        keep: Callable[..., Any] = functools.partial(reme.compaction.keep_within_window, **coming)
+        memory.last_step, newest = replace(step, again=keep), newest_of(memory)
+        outcome = await keep(memory)
+        memory.last_step = replace(step, again=keep, newest=newest)
         head_room.set(room_of_step(agent, memory))
         await keep_shown(memory, reme.config.retention_days)
         await announce(agent, outcome, reme.config, memory)
@@ -102,6 +113,14 @@ async def _keep(reme: "ReMe", agent: Any) -> None:
     head_room.set(room_of_step(agent, reme.stand_in(memory)))
     await keep_shown(reme.stand_in(memory), reme.config.retention_days)
     await announce(agent, outcome, reme.config, reme.stand_in(memory))
+
+
+def _weakly(one: Any) -> Callable[[], Any]:
+    """A reference that keeps nothing alive, where there can be one."""
+    try:
+        return ref(one)
+    except TypeError:
+        return lambda: None
 
 
 def _schemas(toolkit: Any) -> str:

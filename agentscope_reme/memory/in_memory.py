@@ -19,9 +19,11 @@ from .breaker import Breaker
 from .envelope import envelope_id, envelope_text, without_envelope
 from .history import TokenEstimate, history_text, token_estimate
 from .ledger import Entry, Ledger
-from .left import left_messages
+from .left import compressed_messages, left_messages
 from .lock import LoopLock
 from .marks import mark_list, plain_mark
+from .requests import make_ready
+from .running import Step
 from .state import SummaryNote, note_of_caller
 from .tokens import TokenBudget
 from .tombstones import Tombstones
@@ -73,15 +75,15 @@ class ReMeInMemoryMemory(InMemoryMemory):
         self.config = config or ReMeConfig.of()
         self.budget = budget or TokenBudget(media_tokens=self.config.media_tokens)
         self._own_window, self._own_ratio = self.config.own_window(max_input_length, compact_ratio)
-        self._tombstones, self._note = Tombstones(), SummaryNote()
+        self._tombstones, self._note, self.tools = Tombstones(), SummaryNote(), VaultTools()
         self._envelope: Msg | None = None
-        self.tools = VaultTools()
         # The message that opened the turn, and how many steps it has had.
         self.steps: tuple[str, int] = ("", 0)
         self._view = View()
         self.fixed_tokens = 0
         self.breaker, self.lock = Breaker(), LoopLock()
         self.own_name = ""  # of the agent whose step was the last
+        self.last_step: Step | None = None
         self._journal: Journal | None = None
         # Knows what was cut from results where they entered, until the message says it itself.
         self.tool_results: ToolResultCompactor | None = None
@@ -257,11 +259,9 @@ class ReMeInMemoryMemory(InMemoryMemory):
         """
         mark, exclude_mark = plain_mark(mark), plain_mark(exclude_mark)
         if mark == COMPRESSED:
-            left = await self.left_messages()
-            # What is journalled but still here has not left: a compaction stopped in between, or a clear_content.
-            here = [message for message, marks in self._content if COMPRESSED in marks]
-            return [message for message in left if message.id not in self.ledger.ids] + here
-        messages = self._view.visible(self._content, self.ledger, mark, self._hidden({exclude_mark}))
+            return await compressed_messages(self)
+        asked = mark is None and await make_ready(self)
+        messages = self._view.visible(self._content, self.ledger, mark, self._hidden({exclude_mark}), over=asked)
         if prepend_summary and self._compressed_summary.strip():
             return [self.envelope(), *messages]
         return messages

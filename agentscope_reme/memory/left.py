@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..errors import StateError
+from .blocks import COMPRESSED
 from .state import message_of
 
 if TYPE_CHECKING:
     from agentscope.message import Msg
 
     from ..vault.dialog import Journal
+    from .in_memory import ReMeInMemoryMemory
 
 logger = logging.getLogger(__name__)
 
@@ -32,3 +34,11 @@ async def left_messages(journal: "Journal", ids: Iterable[str] | None = None) ->
         except StateError as error:
             logger.warning("Passed over: %s", error)
     return messages
+
+
+async def compressed_messages(memory: "ReMeInMemoryMemory") -> "list[Msg]":
+    """Return the messages that left a memory, and those still here that are marked ``compressed``."""
+    left = await memory.left_messages()
+    # What is journalled but still here has not left: a compaction stopped in between, or a clear_content.
+    here = [message for message, marks in memory.content if COMPRESSED in marks]
+    return [message for message in left if message.id not in memory.ledger.ids] + here

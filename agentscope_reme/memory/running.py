@@ -1,7 +1,7 @@
 """What is running: whose step, for the middleware of a toolkit, which is not told whose call it wraps; which calls."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +13,17 @@ from .vault_tools import current_tools
 
 @dataclass(frozen=True)
 class Step:
-    """A reasoning step of an agent: who bounds its tool results, and the toolkit it has."""
+    """A reasoning step: who bounds the agent's tool results, and the toolkit it has; the agent and its memory.
+
+    ``newest`` is the id of the newest message that the hook looked at, ``again`` does to a memory what the hook did.
+    """
 
     results: Any
     toolkit: Any
+    agent: Callable[[], Any] = lambda: None
+    memory: Callable[[], Any] = lambda: None
+    newest: str = ""
+    again: Callable[[Any], Awaitable[Any]] | None = None
 
 
 current_step: ContextVar[Step | None] = ContextVar("agentscope_reme_step", default=None)
@@ -56,6 +63,11 @@ class RunningCalls:
     def end(self, held: object) -> None:
         """Note that a call has its result, or will get none."""
         self._calls.pop(held, None)
+
+    def here(self) -> bool:
+        """Say whether the current task is one that makes a call: whoever asks is a tool, or beside one."""
+        current = asyncio.current_task()
+        return any(task() is current for _, task in self._calls.values())
 
     def ids(self) -> set[str]:
         """Return the ids of the calls that are running now."""

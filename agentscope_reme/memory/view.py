@@ -17,7 +17,7 @@ class View:
     """The messages of one content list as they are shown. The repaired whole is made once until the content changes."""
 
     def __init__(self) -> None:
-        self._shown: tuple[Sequence[Entry], int, list[Msg]] | None = None
+        self._shown: tuple[Sequence[Entry], int, bool, list[Msg]] | None = None
         # The newest message when the last reasoning step began: no call up to it is running any more.
         self._begun: Msg | None = None
         # Tokens of messages that a repair added, by id, as one counter counts them.
@@ -34,7 +34,15 @@ class View:
             self._begun = newest
             self.forget()
 
-    def visible(self, content: list[Entry], ledger: Ledger, mark: str | None, hidden: "set[str | None]") -> "list[Msg]":
+    def visible(
+        self,
+        content: list[Entry],
+        ledger: Ledger,
+        mark: str | None,
+        hidden: "set[str | None]",
+        *,
+        over: bool = False,
+    ) -> "list[Msg]":
         """Return the messages of ``content``.
 
         Args:
@@ -42,36 +50,37 @@ class View:
             ledger: The account of this content.
             mark: Only messages with this mark, as they are stored; None for all, repaired.
             hidden: Messages with one of these marks are left out.
+            over: No call is running any more for who asks, also none that has come since the last step began.
         """
+        over = over or self._is_over(content)
         if mark is None and not any(ledger.marks.get(one) for one in hidden if one):
-            if self._is_whole(content, ledger):
+            if ledger.sound and not (ledger.waits and over):
                 return [message for message, _ in content]
-            if self._shown is None or self._shown[0] is not content or self._shown[1] != len(content):
-                shown = repaired([message for message, _ in content], over=self._is_over(content))
-                self._shown = (content, len(content), shown)
-            return list(self._shown[2])
+            known = self._shown
+            if known is None or known[0] is not content or known[1:3] != (len(content), over):
+                shown = repaired([message for message, _ in content], over=over)
+                known = self._shown = (content, len(content), over, shown)
+            return list(known[3])
         chosen = [
             message
             for message, marks in content
             if (mark is None or mark in marks) and not any(one in marks for one in hidden)
         ]
-        return chosen if mark is not None else repaired(chosen, over=self._is_over(content))
+        return chosen if mark is not None else repaired(chosen, over=over)
 
     async def added(self, content: list[Entry], ledger: Ledger, budget: TokenBudget) -> int:
         """Return the tokens of what a repair adds to the messages: the results of calls that nobody answered."""
-        if self._is_whole(content, ledger):
+        over = self._is_over(content)
+        if ledger.sound and not (ledger.waits and over):
             return 0
         costs: dict[tuple[Any, ...], int] = {}
         pace = Pace()
-        for message, calls in ledger.unanswered(over=self._is_over(content)):
+        for message, calls in ledger.unanswered(over=over):
             await pace.turn()
             key = message.id, len(calls), budget.generation
             costs[key] = self._costs[key] if key in self._costs else await budget.raw_message(closed(message, calls))
         self._costs = costs
         return sum(map(budget.corrected, costs.values()))
-
-    def _is_whole(self, content: Sequence[Entry], ledger: Ledger) -> bool:
-        return ledger.sound and not (ledger.waits and self._is_over(content))
 
     def _is_over(self, content: Sequence[Entry]) -> bool:
         """Whether the last call was there when the last step began."""

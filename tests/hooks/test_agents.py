@@ -536,6 +536,98 @@ async def test_a_call_that_was_interrupted_or_broke_off_is_not_taken_for_a_runni
     assert not reme.tool_results.running.ids()
 
 
+async def test_replies_at_once_send_whole_requests_that_fit_though_agentscope_leaves_their_hooks_out(vault_dir):
+    """While one reply reasons, AgentScope runs no hooks for another; a third has a call that is running."""
+    reme = reme_over(vault_dir, 3_000, with_checkpoints())
+    first, go, held = asyncio.Event(), asyncio.Event(), Held("I have thought.")
+
+    async def slow(q: str = "") -> ToolResponse:
+        """Take long.
+
+        Args:
+            q (str): What.
+        """
+        first.set()
+        await go.wait()
+        return response("what took so long: 5566")
+
+    model = ScriptedModel([call("slow"), held], default="Fine.")
+    agent = agent_of(reme, model, slow, look)
+    tasks = [asyncio.create_task(agent(user("how long?")))]
+    await first.wait()
+    tasks.append(asyncio.create_task(agent(user("think about it"))))
+    await held.asked.wait()
+    for i in range(8):
+        await agent(user(f"question {i} " + "word " * 250))
+    held.go.set()
+    go.set()
+    await asyncio.gather(*tasks)
+    assert len(model.requests) == 11
+    assert_requests_are_fine(model, 3_000)
+    assert agent.memory.get_compressed_summary()
+    assert "what took so long: 5566" in model.last.text
+    assert len(await everything_of(reme, agent.memory)) == 10 * 2 + 2
+
+
+async def test_a_call_that_another_reply_makes_while_this_one_waits_for_its_checkpoint_is_closed(vault_dir):
+    summariser = Held(checkpoint())
+    reme = reme_over(vault_dir, WINDOW, ScriptedModel([summariser]))
+    thinks, go, begun = Held(call("slow")), asyncio.Event(), asyncio.Event()
+
+    async def slow(q: str = "") -> ToolResponse:
+        """Take long.
+
+        Args:
+            q (str): What.
+        """
+        begun.set()
+        await go.wait()
+        return response("what took so long: 5566")
+
+    model = ScriptedModel([thinks, "I see.", "It is 5566."])
+    agent = agent_of(reme, model, slow)
+    one = asyncio.create_task(agent(user("how long?")))
+    await thinks.asked.wait()
+    agent._hook_running_reasoning = False  # as before AgentScope 1.0.19
+    await agent.memory.add(talk(20))
+    two = asyncio.create_task(agent(user("and now?")))
+    await summariser.asked.wait()
+    thinks.go.set()
+    await begun.wait()
+    summariser.go.set()
+    await two
+    go.set()
+    await one
+    assert_requests_are_fine(model, WINDOW)
+    assert "what took so long: 5566" in model.last.text
+
+
+async def test_who_looks_on_sees_a_running_call_open_and_all_messages(vault_dir):
+    reme, go, begun = reme_over(vault_dir, WINDOW, with_checkpoints()), asyncio.Event(), asyncio.Event()
+
+    async def slow(q: str = "") -> ToolResponse:
+        """Take long.
+
+        Args:
+            q (str): What.
+        """
+        begun.set()
+        await go.wait()
+        return response("done")
+
+    agent = agent_of(reme, ScriptedModel([call("slow")], default="Fine."), slow)
+    task = asyncio.create_task(agent(user("go")))
+    await begun.wait()
+    assert [message.role for message in await agent.memory.get_memory()] == ["user", "assistant"]
+    await agent.memory.add(talk(40))
+    assert len(await agent.memory.get_memory(prepend_summary=False)) >= 42
+    go.set()
+    await task
+    shown = await agent.memory.get_memory()
+    await agent.memory.add(talk(40))
+    assert len(await agent.memory.get_memory()) == len(shown) + 40, "a memory that is only looked at is not folded"
+
+
 async def test_two_replies_of_one_agent_at_once(vault_dir):
     reme = reme_over(vault_dir, WINDOW, with_checkpoints())
     model = ScriptedModel(default="Yes. " * 60, strict=False)
