@@ -38,6 +38,7 @@ from .memory_card import GENERATOR, Found, memory_of, text_beside_items, write_f
 from .memory_part import merged
 from .memory_plan import MemoryPlan, description_from, name_from, taken_from
 from .memory_request import PIECE_CHARS, piece_of, request, system_prompt
+from .statements import digest_of, read_statements, statements_of
 
 if TYPE_CHECKING:
     from ..config import Language
@@ -52,7 +53,10 @@ SMALLEST_PIECE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One conversation on its way into the card of a day; ``given`` are its messages as the journal has them."""
+    """One conversation on its way into the card of a day; ``given`` are its messages as the journal has them.
+
+    ``whole`` says that all of it belongs on this card, because somebody has named its day.
+    """
 
     vault: "Vault"
     given: list[dict[str, Any]]
@@ -60,6 +64,7 @@ class _Run:
     day: str
     language: "Language"
     hint: str
+    whole: bool = False
 
 
 async def auto_memory(
@@ -120,7 +125,8 @@ async def remember(
     try:
         given = await asyncio.to_thread(messages_in, vault, session_id, ids)
         day = day_of(vault, date) if date else await asyncio.to_thread(latest_day, given, vault.now())
-        return await _remember(_Run(vault, given, session_id, day, language, memory_hint), planner)
+        run = _Run(vault, given, session_id, day, language, memory_hint, whole=bool(date))
+        return await _remember(run, planner)
     except (ReMeError, ValueError) as error:
         return _failure(error)
 
@@ -135,7 +141,10 @@ async def _remember(run: _Run, planner: Planner | None) -> Response:
     if not heard:
         if path:
             await finish(daily_reindex, run.vault, run.day)
-        about = f"Nothing new for {path}." if path else "Nothing a card could hold was said."
+        nothing = (
+            "Nothing a card could hold was said" if not heard_in(run.given, run.vault.now()) else "Nothing new was said"
+        )
+        about = f"Nothing new for {path}." if path else f"{nothing}."
         return Response(True, about, {**_facts(run), "path": path or ""})
     if planner is None:
         return await _without_model(run, heard)
@@ -179,7 +188,32 @@ def _unheard(run: _Run, present: ParsedNote | None, by_model: bool) -> list[Hear
     if by_model and present is not None and generated_part(present.body, STATEMENTS) is not None:
         found |= {one.seq: one for one in heard_on(run.vault, run.session_id, run.day, now)}
     known = memory_of(present, run.day).heard
-    return [found[seq] for seq in sorted(found) if seq not in known]
+    left = {seq: one for seq, one in found.items() if seq not in known}
+    told = set() if run.whole else _told_before(run, left)
+    return [left[seq] for seq in sorted(left) if seq not in told]
+
+
+def _told_before(run: _Run, found: dict[int, Heard]) -> set[int]:
+    """Which of the utterances the session's cards of the days before tell already.
+
+    Who hands over a conversation as it grows hands over its beginning each day; no fact is noted each day for that.
+    """
+    early = {seq: one for seq, one in found.items() if one.day < run.day}
+    heard: set[int] = set()
+    stated: set[str] = set()
+    for day in sorted(
+        {one.day for one in heard_in(run.given, run.vault.now()) if "" < one.day < run.day} if early else ()
+    ):
+        path = find_card(run.vault, day, run.session_id)
+        if path is not None:
+            card = parse(run.vault.read_bytes(path).decode("utf-8", "replace"))
+            heard |= memory_of(card, day).heard
+            stated |= {*read_statements(generated_part(card.body, STATEMENTS) or "", day).seen}
+    told = heard & early.keys()
+    for seq, one in early.items() if stated else ():
+        if any(digest_of(statement) in stated for statement in statements_of([one.said])):
+            told.add(seq)
+    return told
 
 
 async def _without_model(run: _Run, heard: Sequence[Heard]) -> Response:

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """An utterance, the id of its message, and its place in the journal (``seq``)."""
+    """An utterance, the id of its message, and its place in the journal (``seq``).
+
+    ``day`` is when it was said, or when it came into the journal where nobody knows that.
+    """
 
     said: Said
     id: str
     seq: int
+    day: str = ""
 
 
 def plain_messages(messages: Iterable[Any]) -> list[dict[str, Any]]:
@@ -100,7 +104,7 @@ def journalled(vault: "Vault", session_id: str, messages: Sequence[Mapping[str, 
 
 
 def messages_in(vault: "Vault", session_id: str, ids: Iterable[str]) -> list[dict[str, Any]]:
-    """The messages with these ids as the journal has them, in its order, with ``marks`` and their place (``seq``)."""
+    """The messages with these ids as the journal has them and in its order, with ``marks``, ``seq`` and ``left_at``."""
     return [_message_of(line) for line in vault.journal(session_id).find(ids)]
 
 
@@ -113,7 +117,7 @@ def latest_day(messages: Sequence[Mapping[str, Any]], now: datetime) -> str:
 def heard_in(messages: Iterable[Mapping[str, Any]], now: datetime) -> list[Heard]:
     """What was said in messages of a journal."""
     return [
-        Heard(said, str(message["id"]), message["seq"])
+        Heard(said, str(message["id"]), message["seq"], said.day or _day_of(message.get("left_at"), now))
         for message in messages
         if (said := said_in(message, now)) is not None
     ]
@@ -125,12 +129,19 @@ def heard_on(vault: "Vault", session_id: str, day: str, now: datetime) -> list[H
     for line in vault.journal(session_id).lines():
         said = said_in(_message_of(line), now)
         if said is not None and said.day == day:
-            newest[line.id] = Heard(said, line.id, line.seq)
+            newest[line.id] = Heard(said, line.id, line.seq, day)
     return list(newest.values())
 
 
 def _message_of(line: "JournalLine") -> dict[str, Any]:
-    return {**line.msg, "id": line.id, "marks": list(line.marks), "seq": line.seq}
+    return {**line.msg, "id": line.id, "marks": list(line.marks), "seq": line.seq, "left_at": line.left_at}
+
+
+def _day_of(stamp: Any, now: datetime) -> str:
+    try:
+        return datetime.fromisoformat(str(stamp)).astimezone(now.tzinfo).date().isoformat()
+    except ValueError:
+        return ""
 
 
 def _time_field(message: Mapping[str, Any], key: str) -> Any:

@@ -625,3 +625,85 @@ async def test_a_model_that_fails_half_way_keeps_what_it_has_read_and_reads_the_
     assert "Room 159 is x" in second.last.role_text("user")
     assert len(list((vault.root / f"daily/{DAY}").glob("*.md"))) == 1
     assert not (await remember(vault, scripted(), *talk)).metadata["modified"]
+
+
+# --- A conversation that goes on for days -----------------------------------------------------------------------------
+
+DAYS = [
+    message("We go with Postgres for the reports.", "2023-05-24 23:50:00"),
+    message("We keep Redis for three queues.", "2023-05-25 00:10:00"),
+    message("We drop Redis now.", "2023-05-26 09:00:00"),
+]
+
+
+def cards_of(vault: Vault) -> dict[str, str]:
+    """The cards by their day, with what they say beside front matter and comments."""
+    paths = sorted(vault.root.joinpath("daily").glob("*/*.md"))
+    return {path.parent.name: parse(path.read_text()).body for path in paths}
+
+
+def as_it_is() -> ScriptedModel:
+    """Notes down each message as it was said."""
+
+    def noted(request: Request) -> Any:
+        lines = [line for line in request.text.split("\n") if line.startswith("[")]
+        said = [line.partition(" user user: ") for line in lines]
+        return plan(*(item(words, number) for number, (_, _, words) in enumerate(said, 1) if words), name="Storage")
+
+    return ScriptedModel(default=Later(noted))
+
+
+@pytest.mark.parametrize("by_model", [False, True], ids=["rules", "model"])
+async def test_what_the_card_of_an_earlier_day_tells_is_not_told_again(vault: Vault, by_model: bool) -> None:
+    """Agents hand over the conversation as it grows, with its beginning each day."""
+    model = as_it_is() if by_model else None
+    for days in (1, 2, 3, 3):
+        done = await remember(vault, model, *DAYS[:days])
+        assert done.success
+    told = cards_of(vault)
+    assert list(told) == ["2023-05-24", "2023-05-25", "2023-05-26"]
+    for words, day in (("Postgres", "2023-05-24"), ("three queues", "2023-05-25"), ("drop Redis", "2023-05-26")):
+        assert [at for at, text in told.items() if words in text] == [day], words
+    if model is not None:
+        assert [sum(one["content"] in request.text for one in DAYS) for request in model.requests] == [1, 1, 1]
+    before = snapshot(vault)
+    again = await remember(vault, scripted() if by_model else None, *DAYS[:2])
+    assert (again.success, snapshot(vault)) == (True, before)
+
+
+async def test_what_an_earlier_card_has_not_told_yet_is_told_later(vault: Vault) -> None:
+    await remember(vault, None, DAYS[0])
+    late = message("The password of the kiln room is on the shelf.", "2023-05-24 23:58:00")
+    await remember(vault, None, DAYS[0], late, DAYS[1])
+    told = cards_of(vault)
+    assert "- 2023-05-24 23:58 user: The password of the kiln room" in told["2023-05-25"]
+    assert "Postgres" not in told["2023-05-25"]
+
+
+async def test_the_same_words_on_another_day_are_said_again(vault: Vault) -> None:
+    await remember(vault, None, message("I am on the night shift.", "2023-05-24 10:00:00"))
+    await remember(vault, None, message("I am on the night shift.", "2023-05-26 10:00:00"))
+    assert [day for day, text in cards_of(vault).items() if "night shift" in text] == ["2023-05-24", "2023-05-26"]
+
+
+async def test_messages_without_a_time_are_told_on_the_day_they_came(vault: Vault, clock: list[datetime]) -> None:
+    said = [message("We go with Postgres.", None), message("We keep Redis.", None)]
+    await remember(vault, None, said[0])
+    clock[0] = NOW.replace(day=3)
+    await remember(vault, None, *said)
+    told = cards_of(vault)
+    assert [day for day, text in told.items() if "Postgres" in text] == ["2026-04-01"]
+    assert [day for day, text in told.items() if "Redis" in text] == ["2026-04-03"]
+
+
+async def test_a_day_that_is_named_gets_all_of_it(vault: Vault) -> None:
+    await remember(vault, None, DAYS[0])
+    await remember(vault, None, *DAYS[:2], date="2023-05-25")
+    assert "Postgres" in cards_of(vault)["2023-05-25"]
+
+
+async def test_a_day_on_which_nothing_was_said_gets_no_card(vault: Vault) -> None:
+    await remember(vault, None, *DAYS[:1])
+    done = await remember(vault, None, DAYS[0], message("Good morning.", "2023-05-30 10:00:00", role="assistant"))
+    assert done.success
+    assert list(cards_of(vault)) == ["2023-05-24"]
