@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from ..errors import ConfigError
 from .embedding_client import with_own_connections
 from .vectors_table import Numbers
 
@@ -123,6 +124,11 @@ class Embedder:
     def __init__(
         self, model: EmbeddingModel, *, batch: int = 32, question_prefix: str = "", text_prefix: str = ""
     ) -> None:
+        said = model.dimensions
+        if isinstance(said, bool) or not str(said).isdecimal() or int(said) < 1:
+            raise ConfigError(
+                f"the embedding model {model.model_name} has dimensions={said!r}; make it with their number"
+            )
         self.model = with_own_connections(model)
         self.batch = min(batch, getattr(model, "batch_size_limit", batch))
         self._question_prefix, self._text_prefix = question_prefix, text_prefix
@@ -147,8 +153,11 @@ class Embedder:
 
     # --- questions, from any thread -------------------------------------------------------------------------------
 
-    async def ask(self, question: str, seconds: float) -> Asked:
-        """The vector of a question, within so many seconds. What comes later serves the next time."""
+    async def ask(self, question: str, seconds: float, allowed: float = 0.0) -> Asked:
+        """The vector of a question, within so many seconds, which are what is left of those allowed.
+
+        What comes later serves the next time.
+        """
         known = self._known.get(question)
         if known is not None:
             self._known.move_to_end(question)
@@ -162,7 +171,8 @@ class Embedder:
         try:
             return Asked(await result_of(self.thread.run(self._question(question)), seconds))
         except TimeoutError:
-            self.fault = f"the embedding model {self.model.model_name} did not answer within {round(seconds, 1):g} s"
+            within = round(max(seconds, allowed), 1)
+            self.fault = f"the embedding model {self.model.model_name} did not answer within {within:g} s"
         except EmbeddingFault as error:
             self.fault = str(error)
         except (RuntimeError, CancelledError):
@@ -243,7 +253,7 @@ class Embedder:
                 raise
             # Something inside of the model was cancelled: nobody has cancelled this.
             raise EmbeddingFault(f"the embedding model {name} broke off its own call") from None
-        except Exception as error:
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # on this thread the last two end nothing but it
             said = " ".join(str(error).split())[:300]
             raise EmbeddingFault(f"the embedding model {name} failed: {type(error).__name__}: {said}") from error
         if len(rows) != len(texts):
@@ -251,15 +261,25 @@ class Embedder:
         return [self._checked(row) for row in rows]
 
     def _checked(self, row: Any) -> Numbers | None:
-        """A vector as numbers; None where some are none, or all are 0."""
+        """A vector as numbers; None where it or some of them are none, or all are 0."""
         try:
-            vector = np.asarray(row, np.float32)
-        except (TypeError, ValueError):
+            vector = np.asarray(row, np.float64)
+        except (TypeError, ValueError, OverflowError):
             return None
-        if vector.shape != (self.dimensions,):
-            size = vector.shape[0] if vector.ndim == 1 else vector.shape
+        if not vector.ndim:
+            return None
+        if vector.ndim > 1:
             raise WrongDimensions(
-                f"the embedding model {self.model.model_name} returns vectors of {size} numbers, but its dimensions "
-                f"are {self.dimensions}; make the model with dimensions={size}"
+                f"the embedding model {self.model.model_name} returns arrays of shape {vector.shape} where lists of "
+                f"{self.dimensions} numbers belong"
             )
-        return vector if np.isfinite(vector).all() and vector.any() else None
+        if len(vector) != self.dimensions:
+            raise WrongDimensions(
+                f"the embedding model {self.model.model_name} returns vectors of {len(vector)} numbers, but its "
+                f"dimensions are {self.dimensions}; make the model with dimensions={len(vector)}"
+            )
+        largest = float(np.abs(vector).max())
+        if not np.isfinite(largest) or largest == 0.0:
+            return None
+        # Their direction counts: numbers too large or too small for the length in single precision are brought nearer.
+        return (vector if 1e-12 < largest < 1e12 else vector / largest).astype(np.float32)

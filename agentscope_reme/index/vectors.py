@@ -55,7 +55,7 @@ class VectorArm:
         # What a service can be sent: no endless text, and no half of a character.
         text = question[:LONGEST_QUESTION].encode("utf-8", "replace").decode("utf-8")
         text = await asyncio.to_thread(self._without_names, text)
-        asked = await self.embedder.ask(text, max(0.0, until - time.monotonic()))
+        asked = await self.embedder.ask(text, max(0.0, until - time.monotonic()), self._config.embedding_wait)
         if asked.vector is not None:
             await self.upkeep.settled(max(0.0, until - time.monotonic()))
         return asked

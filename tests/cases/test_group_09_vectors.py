@@ -52,6 +52,66 @@ async def test_c9_12_another_size_of_vectors_is_never_mixed_in_and_they_are_made
         assert "300 dimensions" in status["replaced"]
 
 
+@pytest.mark.parametrize("dimensions", [None, 0, -3, "many", True, 1.5])
+async def test_c9_12_a_model_that_does_not_say_its_dimensions_is_refused_at_once(
+    notes: Path, dimensions: object
+) -> None:
+    model = FakeEmbedding()
+    model.dimensions = dimensions  # type: ignore[assignment]
+    with pytest.raises(ConfigError, match="dimensions="):
+        async with opened(notes, model) as reme:
+            await reme.search("tomato")
+
+
+async def test_c9_12_one_text_without_a_vector_costs_no_other_text_its_own(notes: Path) -> None:
+    class Leaky(FakeEmbedding):
+        async def __call__(self, text, **kwargs):
+            response = await super().__call__(text, **kwargs)
+            response.embeddings = [
+                None if "tomato" in one else row for one, row in zip(text, response.embeddings, strict=True)
+            ]
+            return response
+
+    async with opened(notes, Leaky()) as reme:
+        report = await reme.index.embed()
+        assert (report.missing, report.texts) == (1, len(WORDS) + 1)
+        assert (await reme.search("which animal")).hits[0].path == "pets.md"
+
+
+async def test_c9_12_arrays_that_are_no_vectors_are_refused_without_advice_that_does_not_help(notes: Path) -> None:
+    async with opened(notes, FakeEmbedding(8, change=lambda rows: [[row] for row in rows])) as reme:
+        found = await reme.search("tomato")
+        assert (found.status, found.hits[0].path) == ("degraded", "n0.md")
+        assert "(1, 8)" in found.note
+        with pytest.raises(ConfigError, match="lists of 8 numbers"):
+            await reme.index.embed()
+
+
+@pytest.mark.parametrize("size", [1e38, 1e-300])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+async def test_c9_12_numbers_of_any_size_are_a_direction(notes: Path, size: float) -> None:
+    async with opened(notes, FakeEmbedding(change=lambda rows: [[v * size for v in row] for row in rows])) as reme:
+        assert (await reme.index.embed()).missing == 0
+        assert (await reme.search("which animal")).hits[0].path == "pets.md"
+
+
+@pytest.mark.parametrize("end", [SystemExit(3), KeyboardInterrupt()])
+async def test_c9_12_a_model_that_ends_the_program_ends_a_call(notes: Path, end: BaseException) -> None:
+    ends = True
+
+    def fault(texts: Sequence[str]) -> None:
+        if ends:
+            raise end
+
+    async with opened(notes, FakeEmbedding(fault=fault)) as reme:
+        found = await reme.search("tomato")
+        assert (found.status, found.hits[0].path) == ("degraded", "n0.md")
+        assert type(end).__name__ in found.note
+        ends = False
+        assert (await reme.index.embed()).missing == 0
+        assert (await reme.search("which animal")).hits[0].path == "pets.md"
+
+
 async def test_c9_12_vectors_of_the_wrong_length_are_refused_with_both_numbers(notes: Path) -> None:
     async with opened(notes, FakeEmbedding(768, size=300)) as reme:
         found = await reme.search("tomato")
