@@ -150,8 +150,9 @@ class Compaction:
         await memory.message_tokens()
         entries = list(memory.content)
         costs = memory.ledger.costs(entries)
-        running = self.results.running.ids()
-        division = await aside(len(entries), cut, entries, costs, sizes.reserve, memory.own_name, running)
+        division = await aside(
+            len(entries), cut, entries, costs, sizes.reserve, memory.own_name, self.results.running.ids(), sizes.unseen
+        )
         outcome = await self._fold(memory, sizes, entries, division, reason, extra_instruction)
         offloaded = list(aged)
         # A checkpoint that failed changes nothing while the window holds what there is.

@@ -169,7 +169,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
         entries = [(with_text_ids(deepcopy(message)), mark_list(marks)) for message in added]
         for entry in entries:  # all, or none when one cannot be
             if self.tool_results is not None:
-                self.tool_results.stamp(entry[0])
+                self.tool_results.entering.stamp(entry[0])
             self._content.append(entry)
             ledger.append(*entry)
 

@@ -19,7 +19,7 @@ class Plan:
     """Sizes for one memory and one request, by one counter.
 
     ``fixed`` is taken by system prompt and tool schemas; above ``trigger`` messages are folded; ``reserve`` is for the
-    newest of them; ``cap`` is the most a checkpoint may have.
+    newest of them, ``unseen`` for what a user has just said; ``cap`` is the most a checkpoint may have.
     """
 
     window: int
@@ -32,6 +32,11 @@ class Plan:
     def hard(self) -> int:
         """Above this even people's own words are moved to files: half way between threshold and window."""
         return (self.trigger + self.window) // 2
+
+    @property
+    def unseen(self) -> int:
+        """What opened a turn may have while no model has seen it: what the hard bound leaves beside a checkpoint."""
+        return max(self.reserve, self.hard - self.fixed - self.cap)
 
     @property
     def worthwhile(self) -> int:

@@ -9,7 +9,6 @@ twice changes nothing and a text that imitates the notice gains nothing.
 import asyncio
 import logging
 import math
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ReMeError
 from .blocks import blocks_of, output_blocks
 from .clipping import Clipped, Pointer, byte_length, clipped, without_notice
+from .entering import Entering, fingerprint, joined_text, keep_state
 from .headroom import head_room
 from .media import inline_media
 from .running import RunningCalls, current_step, current_window, restoring
@@ -33,14 +33,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Under this key of Msg.metadata: {call id: {"limit": bytes, "path": ..., "size": ..., "lines": ..., "total": characters
-# of the full text, "notice": the line that stands in the text, "again": the call that shows a page once more}}.
-STATE_KEY = "reme_tool_results"
-
 # No result is cut below this, so that the notice always fits.
 MIN_BYTES = 400
-# Clipped results remembered between the call and the memory.
-MOST_ENTERED = 1_000
 
 
 class ToolResultCompactor:
@@ -71,7 +65,7 @@ class ToolResultCompactor:
         # Tools that read the vault itself: their results are pages already and are never stored a second time.
         self.reading_tools: set[str] = set()
         self.running = RunningCalls()
-        self._entered: OrderedDict[tuple[str, int], dict[str, Any]] = OrderedDict()
+        self.entering = Entering()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ToolResultCompactor":
         return self
@@ -113,30 +107,42 @@ class ToolResultCompactor:
         call: Mapping[str, Any] = kwargs.get("tool_call") or {}
         # Pages of the vault are whole but where no step follows that could make room for them.
         exempt = self._is_of_another_vault() or (call.get("name") in self.reading_tools and head_room.get() is None)
+        name, given = str(call.get("id")), fingerprint(())
         held: ToolResponse | None = None
-        restore, running = restoring(), self.running.begin(call.get("id"))
+        restore, running = restoring(), self.running.begin(name)
         try:
             try:
                 async for response in await next_handler(**kwargs):
                     restore()
+                    self.entering.begin(name, response.content, given)
                     # The same object again has been added to: by the tool, or by AgentScope when it interrupts one.
                     if held is not None and held is not response:
-                        yield await self._bound_response(call, held, save=False)
+                        shown = await self._bound_response(call, held, save=False)
+                        given = fingerprint(shown.content)
+                        self.entering.begin(name, response.content, given)
+                        yield shown
                     held = None
                     if exempt or not await self._is_long(call, response):
+                        self.entering.end(name)
+                        given = fingerprint(response.content)
                         yield response
                     else:
                         held = response
             except Exception:
                 restore()
                 if held is not None:
-                    yield await self._bound_response(call, held, save=True)
+                    yield await self._saved(call, held)
                 raise
             restore()
             if held is not None:
-                yield await self._bound_response(call, held, save=True)
+                yield await self._saved(call, held)
         finally:
             self.running.end(running)
+
+    async def _saved(self, call: Mapping[str, Any], response: "ToolResponse") -> "ToolResponse":
+        bounded = await self._bound_response(call, response, save=True)
+        self.entering.end(str(call.get("id")))
+        return bounded
 
     async def _is_long(self, call: Mapping[str, Any], response: "ToolResponse") -> bool:
         try:
@@ -157,9 +163,7 @@ class ToolResultCompactor:
                 response = copy(response)
                 response.content = bounded.output
                 if save:
-                    self._entered[str(call.get("id")), fingerprint(bounded.output)] = bounded.state
-                    while len(self._entered) > MOST_ENTERED:
-                        self._entered.popitem(last=False)
+                    self.entering.cut(str(call.get("id")), bounded.output, bounded.state)
         except Exception:
             logger.exception("A result of %s could not be bounded; it is passed on whole.", call.get("name"))
         return response
@@ -195,18 +199,6 @@ class ToolResultCompactor:
             return None
         return max(MIN_BYTES, min(limit, int(tokens / max(rate, 1e-9) * 0.95)))
 
-    def stamp(self, message: "Msg") -> None:
-        """Write into a message on its way into a memory what was cut from its results where they entered.
-
-        From then on it is known wherever the message goes: into a saved session, into another process.
-        """
-        for block in blocks_of(message):
-            if block.get("type") == "tool_result" and self._entered:
-                name = str(block.get("id"))
-                state = self._entered.get((name, fingerprint(block.get("output"))))
-                if state is not None:
-                    _keep_state(message, name, state)
-
     # --- by age, and on demand ----------------------------------------------------------------------------------
 
     async def age(
@@ -230,13 +222,13 @@ class ToolResultCompactor:
             bounded = await self._bounded(
                 block.get("output"),
                 limit,
-                known=self._state(message, name, block.get("output")),
+                known=self.entering.state(message, name, block.get("output")),
                 page=self._page(block.get("name"), (inputs or {}).get(name)),
                 media=media,
             )
             if bounded is not None and bounded.paths:
                 block["output"] = bounded.output
-                _keep_state(message, name, bounded.state)
+                keep_state(message, name, bounded.state)
                 paths += bounded.paths
         return paths
 
@@ -265,12 +257,6 @@ class ToolResultCompactor:
         return out
 
     # --- the work -----------------------------------------------------------------------------------------------
-
-    def _state(self, message: "Msg", name: str, output: Any) -> dict[str, Any] | None:
-        states = message.metadata.get(STATE_KEY) if isinstance(message.metadata, dict) else None
-        if isinstance(states, dict) and isinstance(states.get(name), dict):
-            return dict(states[name])
-        return self._entered.get((name, fingerprint(output)))
 
     async def _bounded(
         self,
@@ -362,23 +348,6 @@ class _Bounded:
 
     def __init__(self, output: Any, state: dict[str, Any], paths: list[str]) -> None:
         self.output, self.state, self.paths = output, state, paths
-
-
-def joined_text(output: Any) -> str:
-    """Return the texts of an output as one: that is what is measured, stored and clipped."""
-    return "\n".join(str(block.get("text") or "") for block in output_blocks(output) if block.get("type") == "text")
-
-
-def fingerprint(output: Any) -> int:
-    """Return what tells two outputs of one call apart within a process."""
-    return hash(joined_text(output))
-
-
-def _keep_state(message: "Msg", name: str, state: Mapping[str, Any]) -> None:
-    """Write a result's state into the message's metadata, on a copy: the caller's may be shared."""
-    held = message.metadata if isinstance(message.metadata, dict) else {}
-    states = held.get(STATE_KEY)
-    message.metadata = {**held, STATE_KEY: {**(states if isinstance(states, dict) else {}), name: dict(state)}}
 
 
 def _rebuilt(

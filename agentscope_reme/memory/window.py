@@ -107,7 +107,12 @@ def legal_cuts(messages: Sequence["Msg"]) -> list[int]:
 
 
 def cut(
-    entries: Sequence[Entry], costs: Sequence[int], reserve: int, own: str = "", running: Collection[str] = ()
+    entries: Sequence[Entry],
+    costs: Sequence[int],
+    reserve: int,
+    own: str = "",
+    running: Collection[str] = (),
+    unseen: int = 0,
 ) -> Cut:
     """Divide a conversation into what is folded and what stays.
 
@@ -122,14 +127,17 @@ def cut(
         reserve: Tokens for the tail.
         own: The name of the agent whose step it is; others' messages are known by theirs.
         running: Ids of calls whose results are still to come.
+        unseen: Tokens for what opened the turn as long as the agent has not answered any of it.
     """
     messages = [message for message, _ in entries]
     count = len(messages)
     if not count:
         return Cut()
     start = _tail_start(entries, costs, reserve)
-    pinned = _affordable(turn_opening(entries), costs, reserve)
-    recalled = _recalled_for(pinned, entries, costs, reserve)
+    opening = turn_opening(entries)
+    most = reserve if _is_answered(opening, entries, own) else max(reserve, unseen)
+    pinned = _affordable(opening, costs, most)
+    recalled = _recalled_for(pinned, entries, costs, most)
     pinned += asked_by_others(entries, own)
     standing = _with_partners({i for i in range(start) if _stays(*entries[i]) or _runs(messages[i], running)}, messages)
     kept = standing.union(pinned, recalled, range(start, count))
@@ -197,8 +205,17 @@ def _tail_start(entries: Sequence[Entry], costs: Sequence[int], reserve: int) ->
     return next(i for i in legal if i >= fits)
 
 
+def _is_answered(opening: list[int], entries: Sequence[Entry], own: str) -> bool:
+    """Whether the agent has said or called anything since the messages that opened the turn."""
+    since = entries[opening[-1] + 1 :] if opening else ()
+    return any(
+        has_results(message) or (message.role == "assistant" and (message.name == own or not own))
+        for message, _ in since
+    )
+
+
 def _affordable(opening: list[int], costs: Sequence[int], reserve: int) -> list[int]:
-    """The last message of the opening, and those before it while they fit the reserve."""
+    """The last message of the opening, and those before it while they fit."""
     kept, left = opening[-1:], reserve - (costs[opening[-1]] if opening else 0)
     for i in opening[-2::-1]:
         left -= costs[i]

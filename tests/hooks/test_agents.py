@@ -95,6 +95,47 @@ async def test_an_interrupted_tool_that_streams_loses_nothing_of_what_it_said(va
     assert "session/tool_result/" in model.last.role_text("tool")
 
 
+@pytest.mark.parametrize("parallel", [True, False])
+@pytest.mark.parametrize("chunks", [1, 3])
+async def test_an_interrupt_while_a_long_result_is_saved_loses_nothing_of_it(vault_dir, monkeypatch, parallel, chunks):
+    text = "".join(f"line {i} of the report\n" for i in range(4_000))
+
+    async def report(q: str = "") -> object:
+        """Report.
+
+        Args:
+            q (str): What.
+        """
+
+        async def parts():
+            for i in range(1, chunks + 1):
+                yield response(text[: len(text) * i // chunks])
+
+        return parts()
+
+    reme = reme_over(vault_dir, 20_000, with_checkpoints())
+    agent = agent_of(reme, ScriptedModel([call("report")], default="Fine."), report, parallel_tool_calls=parallel)
+    begun, store = asyncio.Event(), reme.vault.store_result
+
+    async def slow(*arguments):
+        begun.set()
+        await asyncio.sleep(30)
+        return await store(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(reme.vault, "store_result", slow)
+        task = asyncio.create_task(agent(user("tell me all")))
+        await begun.wait()
+        await agent.interrupt()
+        reply = await asyncio.wait_for(task, 10)
+    assert "interrupted" in reply.get_text_content()
+    held = "\n".join((await everything_of(reme, agent.memory)).values())
+    assert all(json.dumps(f"line {i} of the report")[1:-1] in held for i in range(4_000))
+    await agent(user("and now?"))
+    assert_requests_are_fine(agent.model, 20_000)
+    assert text in kept_files(reme), "the next step has bounded it"
+
+
 async def test_an_interrupt_in_sequential_tools_and_then_many_turns(vault_dir):
     started = asyncio.Event()
 

@@ -8,7 +8,8 @@ from agentscope.message import Msg
 from agentscope.tool import Toolkit, ToolResponse
 
 from agentscope_reme.memory.clipping import byte_length
-from agentscope_reme.memory.tool_result import STATE_KEY, current_window
+from agentscope_reme.memory.entering import STATE_KEY
+from agentscope_reme.memory.running import current_window
 from tests.hooks.agents import kept_files, reme_over, response, user
 from tests.hooks.conversations import PICTURE
 from tests.memory.conversations import calls, result, said
