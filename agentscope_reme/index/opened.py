@@ -1,6 +1,7 @@
 """What an index holds once it is open: the store, what keeps and searches it, and the stored index it came from."""
 
 import logging
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +71,7 @@ class Opened:
         tokenizer.warm()
         opened = cls.empty(vault, config, weights, tokenizer, snapshot.WriterLock(vault.root))
         loaded = snapshot.load(vault.storage, opened.fingerprint)
-        opened.stored = (vault.root / snapshot.INDEX).exists()
+        opened.stored = os.path.exists(vault.root / snapshot.INDEX)  # False also where nobody lets us look
         opened.damage = loaded.damage
         if loaded.damage:
             log.warning("the stored index of %s %s; it is built again from the files", vault.root, loaded.damage)

@@ -51,7 +51,7 @@ class WriterLock:
     """Whether this process may write the index; the first to ask may, until it closes or dies."""
 
     def __init__(self, root: Path) -> None:
-        self._path = root / FOLDER / LOCK
+        self._root, self._path = root, root / FOLDER / LOCK
         self._lock: Any = None
 
     @property
@@ -59,9 +59,11 @@ class WriterLock:
         return self._lock is not None and bool(self._lock.is_locked)
 
     def acquire(self) -> bool:
-        """Take the lock if it is free and the folder can be written; never waits."""
+        """Take the lock if it is free and the folder can be written; never waits, never follows a link out."""
         if self.held:
             return True
+        if not Path(os.path.realpath(self._path)).is_relative_to(os.path.realpath(self._root)):
+            return False
         from filelock import FileLock, Timeout
 
         try:

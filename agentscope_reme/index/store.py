@@ -90,18 +90,22 @@ class Progress:
 
 @dataclass(slots=True)
 class Store:
-    """What is kept current: the corpus and the links, under one lock; ``failed`` are files that could not be read."""
+    """What is kept current: the corpus and the links, under one lock.
+
+    ``failed`` are files that could not be read, ``closed`` folders that could not at the last look, each with why.
+    """
 
     corpus: Corpus
     graph: "LinkGraph"
     failed: dict[str, str] = field(default_factory=dict)
+    closed: dict[str, str] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def faults(self) -> tuple[tuple[str, str], ...]:
-        """Files that are not, or not wholly, in the index, with reasons."""
+        """Files and folders that are not, or not wholly, in the index, with reasons."""
         with self.lock:
             partly = {path: self.corpus.files[path].fault for path in self.corpus.faulty}
-            return tuple(sorted((partly | self.failed).items()))
+            return tuple(sorted((partly | self.failed | self.closed).items()))
 
 
 @dataclass(slots=True)

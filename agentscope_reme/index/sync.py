@@ -123,9 +123,10 @@ class Sync:
             self.store.failed.pop(path, None)
 
     def _listed(self) -> Iterable[tuple[str, os.stat_result]]:
-        for path, status in iter_files(self._vault.root, suffixes=RESOURCES, extra_globs=self._ignore):
-            if is_indexed(path):
-                yield path, status
+        closed: dict[str, str] = {}
+        found = iter_files(self._vault.root, suffixes=RESOURCES, extra_globs=self._ignore, closed=closed)
+        yield from (one for one in found if is_indexed(one[0]))
+        self.store.closed = closed
 
     def _report(self, counts: Counts, started: float) -> IndexReport:
         return IndexReport(

@@ -95,7 +95,7 @@ def discard(storage: "Storage") -> bool:
 
 def anything(root: Path) -> bool:
     """Whether vectors lie there, readable or not."""
-    return (root / VECTORS).exists() or (root / DAMAGED).exists()
+    return os.path.exists(root / VECTORS) or os.path.exists(root / DAMAGED)
 
 
 def any_model(root: Path) -> "tuple[str, VectorTable] | None":

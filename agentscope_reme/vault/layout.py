@@ -1,5 +1,6 @@
 """Names of folders and files: where things lie, which are ignored, how a text becomes a file name, and dates."""
 
+import errno
 import hashlib
 import os
 import re
@@ -67,6 +68,7 @@ _WINDOWS_DEVICE = expression(r"(?i:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²�
 _IGNORABLE = re.compile("[\u200b-\u200f\u2060-\u206f\ufeff]")
 _UNNAMEABLE = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _BY_NAME = attrgetter("name")
+_NO_FOLDER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # gone meanwhile, or a link now
 _PLAIN_ID = expression(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
@@ -193,13 +195,15 @@ def iter_files(
     extra_globs: tuple[str, ...] = (),
     skip: tuple[str, ...] = UNINDEXED,
     hidden: bool = False,
+    closed: dict[str, str] | None = None,
 ) -> Iterator[tuple[str, os.stat_result]]:
     """The regular files below ``start``, as (vault-relative path, stat), sorted by name within each folder.
 
     Symlinks are not followed: what they point to inside the vault is met under its own name, what lies outside is not
     the vault's. FIFOs, sockets and folders named like notes are passed over, as are names that no caller can give, and
     folders that vanish or cannot be read. ``suffixes`` are lower case with the dot; ``skip`` are folders not
-    entered; ``hidden`` includes what is ignored otherwise.
+    entered; ``hidden`` includes what is ignored otherwise; ``closed`` is filled with the folders that are there and
+    cannot be read, with a slash behind, and why.
     """
     from .paths import Folder
 
@@ -241,7 +245,9 @@ def iter_files(
             for name in folders:
                 try:
                     inner = folder.child(name)
-                except OSError:
+                except OSError as error:
+                    if closed is not None and error.errno not in _NO_FOLDER:
+                        closed[f"{prefix}{name}/"] = f"the folder cannot be read: {error.strerror}"
                     continue
                 yield from below(inner, f"{prefix}{name}/")
 

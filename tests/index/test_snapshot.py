@@ -247,3 +247,41 @@ async def test_a_writer_that_is_killed_leaves_a_vault_that_others_search_and_sto
     fresh = open_index()
     assert (await fresh.search("tram", 50)).hits
     assert fresh.status()["damage"] == ""
+
+
+async def test_what_nobody_lets_this_process_look_at_is_built_in_memory(stored, open_index, monkeypatch):
+    """``metadata/`` of somebody else, as after a run under another account."""
+    real_stat, real_open = os.stat, Path.read_bytes
+
+    def refused(path) -> bool:
+        return os.fspath(path).endswith(snapshot.INDEX) if isinstance(path, str | Path) else False
+
+    def stat(path, *args, **kwargs):
+        if refused(path):
+            raise PermissionError(13, "Permission denied", os.fspath(path))
+        return real_stat(path, *args, **kwargs)
+
+    def read_bytes(self):
+        if refused(self):
+            raise PermissionError(13, "Permission denied", str(self))
+        return real_open(self)
+
+    monkeypatch.setattr(os, "stat", stat)
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    index = open_index()
+    assert (await index.search("ferry nine", 50)).hits == stored
+    assert "Permission denied" in index.status()["damage"]
+
+
+@pytest.mark.parametrize("where", ["metadata", "metadata/index"])
+async def test_nothing_is_made_outside_by_a_link_in_the_place_of_the_index(put, open_index, vault_dir, tmp_path, where):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    put("a.md", "The ferry leaves at nine.\n")
+    (vault_dir / where).parent.mkdir(exist_ok=True)
+    (vault_dir / where).symlink_to(outside)
+    index = open_index()
+    assert (await index.search("ferry")).hits
+    assert await index.persist() is False
+    await index.close()
+    assert list(outside.iterdir()) == []

@@ -14,6 +14,7 @@ import pytest
 from agentscope_reme.errors import StateError
 from agentscope_reme.index import freshness
 from agentscope_reme.index.store import is_gone
+from agentscope_reme.vault.paths import Folder
 
 
 async def found(index, query: str, limit: int = 100) -> list[str]:
@@ -561,3 +562,24 @@ async def test_a_note_that_is_renamed_between_two_searches_is_found_under_its_ne
     result = await index.search("ferry")
     assert (result.status, result.hits) == ("none", ())
     assert passes(index) <= read + 1  # a name in other letters may be read; nothing else is
+
+
+async def test_a_folder_that_cannot_be_read_is_named_until_it_can(put, open_index, monkeypatch):
+    put("a.md", "The ferry leaves at nine.\n")
+    put("locked/b.md", "The ferry is full.\n")
+    child, closed = Folder.child, True
+
+    def refusing(self, name):
+        if closed and name == "locked":
+            raise PermissionError(errno.EACCES, "Permission denied", name)
+        return child(self, name)
+
+    monkeypatch.setattr(Folder, "child", refusing)
+    index = open_index()
+    report = await index.sync()
+    assert report.failed == (("locked/", "the folder cannot be read: Permission denied"),)
+    assert index.status()["failed"] == report.failed
+    assert await found(index, "ferry") == ["a.md"]
+    closed = False
+    assert (await index.sync()).failed == ()
+    assert await found(index, "ferry") == ["a.md", "locked/b.md"]
