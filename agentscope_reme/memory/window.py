@@ -26,6 +26,8 @@ from .blocks import (
 if TYPE_CHECKING:
     from agentscope.message import Msg
 
+# Messages in which people say one thing: a picture, a file, the question about them.
+MOST_UNSEEN = 4
 INTERRUPTED = "The tool call was interrupted; it has no result."
 
 Entry = tuple["Msg", list[str]]
@@ -127,7 +129,7 @@ def cut(
         reserve: Tokens for the tail.
         own: The name of the agent whose step it is; others' messages are known by theirs.
         running: Ids of calls whose results are still to come.
-        unseen: Tokens for what opened the turn as long as the agent has not answered any of it.
+        unseen: Tokens for the last few messages that opened the turn, as long as the agent has not answered them.
     """
     messages = [message for message, _ in entries]
     count = len(messages)
@@ -135,8 +137,10 @@ def cut(
         return Cut()
     start = _tail_start(entries, costs, reserve)
     opening = turn_opening(entries)
-    most = reserve if _is_answered(opening, entries, own) else max(reserve, unseen)
-    pinned = _affordable(opening, costs, most)
+    pinned, most = _affordable(opening, costs, reserve), reserve
+    if 0 < len(pinned) < MOST_UNSEEN and not _is_answered(opening, entries, own):
+        most = max(reserve, unseen)
+        pinned = _affordable(opening[-MOST_UNSEEN:], costs, most)
     recalled = _recalled_for(pinned, entries, costs, most)
     pinned += asked_by_others(entries, own)
     standing = _with_partners({i for i in range(start) if _stays(*entries[i]) or _runs(messages[i], running)}, messages)
