@@ -12,6 +12,7 @@ from .english import CAPITAL_NAMES
 _LONGEST_WHOLE = 160
 _MOST_PARTS = 24
 _MOST_NUMBERS = 6
+_LONGEST_JOINED = 24
 
 # Hashes of commits and images, and how many of their characters people write.
 _HASH_LENGTHS, _SHORT_HASHES = frozenset((40, 64)), (7, 8, 10, 12)
@@ -138,23 +139,39 @@ def _collect(word: str, level: int, pieces: dict[str, None], parts: dict[str, No
         level += 1
     lower = word.casefold()
     # Only capitals tell parts apart.
-    camel: list[str] = []
     if lower != word:
-        simple = word.isascii() and word.isalnum()
-        camel = _CAMEL_PARTS.findall(word) if simple else [segment for segment in _CAMEL.split(word) if segment]
-    if len(camel) > 1:
-        pieces[lower] = None
-        for segment in camel:
-            if segment.isalpha():
-                parts[segment.casefold()] = None
-            else:
-                _collect_plain(segment.casefold(), parts)
-        if len(camel) > 2:
-            _join_neighbours(camel, pieces)
-    elif lower.isalpha():
+        if word.isascii() and word.isalnum():
+            if len(camel := _CAMEL_PARTS.findall(word)) > 1:
+                _collect_camel(list(map(str.lower, camel)), lower, pieces, parts)
+                return
+        elif len(camel := [segment for segment in _CAMEL.split(word) if segment]) > 1:
+            pieces[lower] = None
+            for segment in camel:
+                if segment.isalpha():
+                    parts[segment.casefold()] = None
+                else:
+                    _collect_plain(segment.casefold(), parts)
+            if len(camel) > 2:
+                _join_neighbours(camel, pieces)
+            return
+    if lower.isalpha():
         parts[lower] = None
     else:
         _collect_plain(lower, parts)
+
+
+def _collect_camel(segments: list[str], whole: str, pieces: dict[str, None], parts: dict[str, None]) -> None:
+    """The same of a word in ASCII, from its segments in lower case: no two numbers follow each other."""
+    pieces[whole] = None
+    for segment in segments:
+        if segment.isalpha():
+            parts[segment] = None
+        else:
+            _collect_plain(segment, parts)
+    if len(segments) > 2:
+        for left, right in pairwise(segments):
+            if len(left) + len(right) <= _LONGEST_JOINED:
+                pieces[left + right] = None
 
 
 def _collect_between_dots(word: str, pieces: dict[str, None]) -> None:
@@ -203,10 +220,10 @@ def _join_neighbours(segments: list[str], pieces: dict[str, None]) -> None:
     """``user``, ``name`` also as ``username``, ``138-0013-8000`` also without its hyphens: people write both ways."""
     whole = "".join(segments)
     if whole.isdigit():
-        if len(segments) > 2 and len(whole) <= 24:
+        if len(segments) > 2 and len(whole) <= _LONGEST_JOINED:
             pieces[whole] = None
         return
     for left, right in pairwise(segments):
         both = left + right
-        if len(both) <= 24 and not both.isdigit():
+        if len(both) <= _LONGEST_JOINED and not both.isdigit():
             pieces[both.casefold()] = None

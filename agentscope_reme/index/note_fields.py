@@ -48,10 +48,17 @@ def date_of(path: str, front: FileFrontMatter) -> str:
 
 def path_date(path: str) -> str:
     """The day named by a folder or by the file, in any notation, the innermost first; "" without one."""
-    for part in reversed(path.split("/")):
-        if any(map(str.isdigit, part)) and (day := _days_in(part)[1]):
-            return day
-    return ""
+    folder, _, name = path.rpartition("/")
+    return _last_day_in(name) or (folder and _folder_date(folder))
+
+
+@lru_cache(maxsize=256)
+def _folder_date(folder: str) -> str:
+    return path_date(folder)
+
+
+def _last_day_in(name: str) -> str:
+    return _days_in(name)[1] if any(map(str.isdigit, name)) else ""
 
 
 def description_of(front: FileFrontMatter) -> str:

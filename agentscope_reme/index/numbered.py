@@ -85,8 +85,8 @@ class Glossary:
         ):
             for place, spelling in zip(some.nonzero()[0].tolist(), spellings, strict=True):
                 terms[place] = spelling
-        # A reader may have told some pairs as terms.
-        if self._asked > 1 and len(terms) >= _MANY and len(set(terms)) == len(terms):
+        many = vocabulary.takes_much or (self._asked > 1 and len(terms) >= _MANY)
+        if many and len(set(terms)) == len(terms):  # a reader may have told some pairs as terms
             return vocabulary.numbers_of_lines(packed(terms)[:-1])
         return np.array(vocabulary.numbers(terms), np.int32)
 

@@ -23,6 +23,7 @@ from .run_pairs import PairNumbers
 log = logging.getLogger(__name__)
 
 BATCH = 200  # files
+LAST_BATCH = 50  # files in the last batches
 BATCH_BYTES = 600_000
 AHEAD = 3  # batches that may lie ready, for each helper
 # Below this a helper's start costs more than it spares.
@@ -91,10 +92,21 @@ class ReadAhead:
     def expect_no_more(self) -> None:
         """Say that these were all."""
         with self._changed:
+            self._divide_last()
             self._whole, self._complete = len(self._order), True
             self._changed.notify_all()
         if not self._threads:
             self._begin()
+
+    def _divide_last(self) -> None:
+        """Make the last batch for each helper several: while one reads the very last, the others have nothing to do."""
+        first = max(self._next, len(self._order) - len(self._threads))
+        last = self._order[first:]
+        del self._order[first:]
+        for paths in last:
+            for begin in range(0, len(paths), LAST_BATCH):
+                self._begins[paths[begin]] = len(self._order)
+                self._order.append(paths[begin : begin + LAST_BATCH])
 
     def _begin(self) -> None:
         helpers = helpers_for(self._wanted_helpers, self._size)

@@ -9,7 +9,6 @@ all notes with Chinese in them; others are searched part by part.
 import re
 import unicodedata
 from bisect import bisect_left
-from functools import cached_property
 from itertools import accumulate
 
 from ..expression import expression
@@ -44,27 +43,24 @@ class Survey:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        # Made when they are asked for, without the lock of a cached property.
+        self._normal: str | None = None
+        self._rows: list[int] | None = None
+        self._found: tuple[_Found, _Found] | None = None  # signs and words for times, once somebody asks
 
-    @cached_property
+    @property
     def normal(self) -> str:
         """The text as :func:`~.words.normalised` gives it, character for character; "" where it is not so."""
-        if self.text.isascii() or _LINK_MARK in self.text:  # the wide mark would become one of an embedded file
-            return ""
-        narrow = in_narrow_forms(self.text)
-        if not unicodedata.is_normalized("NFKC", narrow) or UNSEEN.search(narrow) is not None:
-            return ""
-        return simplified(narrow)
+        if self._normal is None:
+            self._normal = _normal_form(self.text)
+        return self._normal
 
-    @cached_property
-    def _found(self) -> "tuple[_Found, _Found]":
-        """Signs and words of which dates, times and corrections are made."""
-        lower = lower_case(self.normal)
-        return _Found(_SIGNS, lower), _Found(_ENGLISH, lower)
-
-    @cached_property
+    @property
     def rows(self) -> list[int]:
         """Where each row of the text begins, and one more place behind the last one and its line break."""
-        return list(accumulate([len(row) + 1 for row in self.text.split("\n")], initial=0))
+        if self._rows is None:
+            self._rows = list(accumulate([len(row) + 1 for row in self.text.split("\n")], initial=0))
+        return self._rows
 
     def holds(self, begin: int, stop: int) -> int:
         """What in these characters could belong to a date, a word for a time or a correction.
@@ -73,8 +69,20 @@ class Survey:
         """
         if not self.normal:
             return ANYTHING
+        if self._found is None:
+            lower = lower_case(self.normal)
+            self._found = _Found(_SIGNS, lower), _Found(_ENGLISH, lower)
         signs, words = self._found
         return SIGNS * signs.any_in(begin, stop) | WORDS * words.any_in(begin, stop)
+
+
+def _normal_form(text: str) -> str:
+    if text.isascii() or _LINK_MARK in text:  # the wide mark would become one of an embedded file
+        return ""
+    narrow = in_narrow_forms(text)
+    if not unicodedata.is_normalized("NFKC", narrow) or UNSEEN.search(narrow) is not None:
+        return ""
+    return simplified(narrow)
 
 
 class _Found:

@@ -19,6 +19,7 @@ _MAGIC = (
     (b"\x28\xb5\x2f\xfd", "application/zstd"),
     (b"\x7fELF", "application/x-executable"),
 )
+_MAGIC_BEGINS = frozenset(magic[:1] for magic, _ in _MAGIC) | {b"R"}  # RIFF
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c\x1b\x08"))
 _ZWJ = "\u200d"
 
@@ -154,6 +155,8 @@ def _joined(text: str, position: int) -> bool:
 
 
 def _media_type(sample: bytes) -> str:
+    if sample[:1] not in _MAGIC_BEGINS and sample[4:8] != b"ftyp":
+        return ""
     if sample[:4] == b"RIFF" and sample[8:12] == b"WEBP":
         return "image/webp"
     if sample[4:12] in (b"ftypheic", b"ftypavif", b"ftypmif1"):

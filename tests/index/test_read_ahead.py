@@ -228,6 +228,41 @@ def test_helpers_read_while_files_are_still_looked_for(vault, monkeypatch):
         ahead.close()
 
 
+def test_the_last_batches_are_small_so_that_helpers_end_together(vault, monkeypatch):
+    monkeypatch.setattr(read_ahead, "BATCH", 8)
+    monkeypatch.setattr(read_ahead, "LAST_BATCH", 3)
+    monkeypatch.setattr(read_ahead, "AHEAD", 1)
+    paths = [f"note-{number}.md" for number in range(60)]
+    ahead = read_ahead.ReadAhead(vault, SETTINGS, 2)
+    try:
+        for path in paths:
+            ahead.expect(path, (vault / path).stat().st_size)
+        ahead.expect_no_more()
+        intakes = {path: ahead.take(path) for path in paths}
+    finally:
+        ahead.close()
+    batches = {path: intake.batch.entries for path, intake in intakes.items() if intake is not None}
+    assert [len(entries) for entries in batches.values()] == [8, 8, 8, 8, 8, 8, 3, 3, 2, 3, 1]
+    assert [entry.path for entries in batches.values() for entry in entries] == paths
+    assert list(batches) == [entries[0].path for entries in batches.values()]
+
+
+def test_no_batch_is_divided_that_a_helper_has_begun_with(vault, monkeypatch):
+    monkeypatch.setattr(read_ahead, "BATCH", 8)
+    monkeypatch.setattr(read_ahead, "LAST_BATCH", 3)
+    ahead = read_ahead.ReadAhead(vault, SETTINGS, 1)
+    try:
+        for number in range(17):
+            ahead.expect(f"note-{number}.md", 100)
+        with ahead._changed:
+            assert ahead._changed.wait_for(lambda: ahead._next == 2, 60)
+        ahead.expect_no_more()
+        sizes = [len(intake.batch) for number in (0, 8, 16) if (intake := ahead.take(f"note-{number}.md")) is not None]
+    finally:
+        ahead.close()
+    assert sizes == [8, 8, 1]
+
+
 def test_a_large_file_is_a_batch_of_its_own(vault, monkeypatch):
     monkeypatch.setattr(read_ahead, "BATCH_BYTES", 100)
     ahead = read_ahead.ReadAhead(vault, SETTINGS, 0)
