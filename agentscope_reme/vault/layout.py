@@ -49,20 +49,33 @@ TEMP_PREFIX = ".reme-tmp-"
 MAX_NAME_BYTES = 255
 MAX_PATH_BYTES = 1024  # what macOS can hold
 
-_TOOL_FOLDERS = frozenset({"node_modules", "__pycache__", "$RECYCLE.BIN", "System Volume Information", "lost+found"})
+# The last five are trash and earlier states on network disks of Synology and QNAP.
+_TOOL_FOLDERS = frozenset(
+    {
+        "node_modules", "__pycache__", "$RECYCLE.BIN", "System Volume Information", "lost+found",
+        "@eaDir", "#recycle", "#snapshot", "@Recycle", "@Recently-Snapshot",
+    }
+)  # fmt: skip
 # What editors, downloads and desktops leave; ``#name#`` of Emacs beside.
 _LEFTOVER_NAMES = frozenset({"4913", "Thumbs.db", "desktop.ini"})
 _LEFTOVER_ENDS = ("~", ".tmp", ".swp", ".swx", ".crdownload", ".part")
-# What sync programs and merge tools call the losing version of a file: Syncthing (above), Dropbox, Nextcloud, Obsidian,
-# Seafile, pCloud, Unison, Synology, OneDrive with Windows' own names of computers, git.
+# What sync programs and merge tools call the losing version of a file: Syncthing (above), Dropbox in its languages,
+# Nextcloud, Obsidian, Seafile, pCloud, Box, Tresorit, Unison, Synology, OneDrive with Windows' own names of computers,
+# git (with the number of a process, which is no year).
 _CONFLICT = expression(
-    r"\([^()]*\bconflicted copy\b[^()]*\)|\(case conflict\b[^()]*\)|[(\[]conflicted[)\]]|\(sfconflict [^()]*\)"
-    r"|\(conflict on [^()]*\)|_conflict-\d{8}-\d{6}|_\w{3}-\d{2}-\d{6}-\d{4}_(?:case)?conflict"
-    r"|[(（][^()（）]*[冲衝]突的?(?:副本|文件|檔案)[^()（）]*[)）]"
-    r"|_(?-i:BACKUP|BASE|LOCAL|REMOTE)_\d+\.[^.]+$|-(?-i:DESKTOP|LAPTOP)-(?=[A-Z]*\d)[A-Z0-9]{7,8}(?:-\d+)?\.[^.]+$",
+    r"\((?:[^()]*[\s#])?(?:conflict(?:ed|ing)? copy|name clash"
+    r"|(?:case|unicode encoding|selective sync|edit) conflict)\b[^()]*\)"
+    r"|\((?:[^()]*\s)?(?:copie en conflit|conflit de casse|kopie in konflikt|in konflikt stehende kopie"
+    r"|copia en conflicto|copia in conflitto|c(?:\u00f3|o\u0301)pia em conflito|конфликтующая копия)\b[^()]*\)"
+    r"|\([^()]*(?:競合コピー|충돌된 사본)[^()]*\)"
+    r"|[(\[]conflicted[)\]]|\[conflict\]|\(conflict \d+\)|\(sfconflict [^()]*\)|\(conflict on [^()]*\)"
+    r"|_conflict-\d{8}-\d{6}|_\w{3}-\d{2}-\d{6}-\d{4}_(?:case)?conflict"
+    r"|[(（][^()（）]*[冲衝]突的?(?:副本|複本|版本|文件|檔案)(?:[\s\d_-][^()（）]*)?[)）]"
+    r"|_(?-i:BACKUP|BASE|LOCAL|REMOTE)_(?!(?:19|20)\d\d\.)\d{2,}\.[^.]+$"
+    r"|-(?-i:DESKTOP|LAPTOP)-(?=[A-Z]*\d)[A-Z0-9]{7,8}(?:-\d+)?\.[^.]+$",
     re.IGNORECASE,
 )
-_CONFLICT_HINT = re.compile("onflict|突|TOP-|BACKUP_|BASE_|LOCAL_|REMOTE_|ONFLICT")
+_CONFLICT_HINT = re.compile("onfli|ONFLI|突|онфл|競合|충돌|clash|TOP-|BACKUP_|BASE_|LOCAL_|REMOTE_")
 _WINDOWS_DEVICE = expression(r"(?i:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)")
 # Some disks take names that differ in these characters alone for one (the HFS+ of older Macs).
 _IGNORABLE = re.compile("[\u200b-\u200f\u2060-\u206f\ufeff]")

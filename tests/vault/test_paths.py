@@ -443,3 +443,39 @@ def test_an_accepted_path_stays_below_the_root(path: str) -> None:
     joined = os.path.normpath(root.joinpath(*names))
     assert Path(joined).parts[:3] == root.parts
     assert "/".join(names) == "/".join(parse_path("/".join(names)))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "note (Anna's conflicted copy 2026-03-01).md", "note (conflicted copy).md", "note (Case Conflict 1).md",
+        "note (Anna's case conflict).md", "note (Unicode Encoding Conflict).md", "note (Selective Sync Conflict).md",
+        "note (Copie en conflit de Anna 2026-03-01).md", "note (In Konflikt stehende Kopie von Anna 2026-03-01).md",
+        "note (Copia en conflicto de Anna 2026-03-01).md", "note (copia in conflitto di Anna 2026-03-01).md",
+        "note (C\u00f3pia em conflito de Anna 2026-03-01).md", "note (Co\u0301pia em conflito de Anna 2026-03-01).md",
+        "note (Anna 的衝突複本 2026-03-01).md", "note (Anna 的冲突副本 2026-03-01).md", "note（冲突副本）.md",
+        "note (Annaの競合コピー 2026-03-01).md", "note (Anna의 충돌된 사본 2026-03-01).md",
+        "note (конфликтующая копия Anna 2026-03-01).md", "note [conflicted].md", "note [Conflict].md",
+        "note (conflict 2).md", "note (Anna's conflict copy 2026-03-01).md", "note (SFConflict a@x.org 2026-03-01).md",
+        "note (# Edit conflict 2026-03-01 abc1234 #).md", "note (# Name clash 2026-03-01 abc1234 #).md",
+        "note_conflict-20260301-101112.md", "note_Anna_Mar-01-101112-2026_Conflict.md", "note-DESKTOP-AB12CD3-2.md",
+        "note_BACKUP_4711.md", "note_LOCAL_4711.md", "note.sync-conflict-20260301-101112-ABCDEFG.md",
+        "@eaDir/note.md", "#recycle/old/note.md", "#snapshot/daily/note.md", "@Recycle/note.md",
+    ],
+)  # fmt: skip
+def test_names_that_sync_programs_give_to_the_losing_version_are_ignored(name: str) -> None:
+    assert is_ignored(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "conflict.md", "Conflict of interest.md", "Armed conflict (Syria).md", "The Conflict (film).md",
+        "Rome (conflict).md", "note (conflict of interest).md", "resolving conflicts (git).md", "冲突管理.md",
+        "冲突（心理学）.md", "（冲突的文件处理流程）.md", "merge_conflict_notes.md", "plan_LOCAL_2026.md",
+        "budget_BASE_2025.md", "report_BACKUP_2024.md", "DESKTOP-notes.md", "Ideologie (Konflikt).md",
+        "Verwandte (in Konflikten).md", "names (clash of the titans).md", "#1 priority/note.md",
+    ],
+)  # fmt: skip
+def test_ordinary_names_with_such_words_are_not(name: str) -> None:
+    assert not is_ignored(name)
