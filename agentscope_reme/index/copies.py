@@ -1,25 +1,26 @@
 """Copies of one note that sync and file programs leave beside it, under names that say nothing of a conflict."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .corpus import Corpus
     from .files import KnownFile
+    from .keyword_columns import Ints
 
 _Content = tuple[str, str, int, str]
 
 
-def copies_among(files: Iterable[int], corpus: "Corpus") -> set[int]:
+def copies_among(files: "Ints", corpus: "Corpus") -> set[int]:
     """Those of some files, given by their ids, that are copies of another one among them.
 
     A copy has the bytes and the day of a file in the same folder, and that file's name with something after it:
     ``plan (1).md``, ``plan 2.md``, ``plan - Copy.md`` beside ``plan.md``.
     """
-    numbers = list(dict.fromkeys(files))
-    if corpus.by_id.all_differ(numbers):
+    if corpus.by_id.all_differ(files):
         return set()
+    numbers = list(dict.fromkeys(files.tolist()))
     digests = corpus.by_id.digests(numbers)
     found = Counter(digests)
     some = (number for number, digest in zip(numbers, digests, strict=True) if found[digest] > 1)

@@ -263,10 +263,11 @@ class FilesById:
     def __len__(self) -> int:
         return len(self._files._rows.paths)
 
-    def all_differ(self, numbers: Sequence[int]) -> bool:
-        """Whether the first 64 bits of some files' SHA-256 differ, so that no two of them are alike."""
+    def all_differ(self, numbers: Ints) -> bool:
+        """Whether the first 64 bits of different files' SHA-256 differ, so that no two of some files are alike."""
         words = np.frombuffer(self._files._rows.digests, np.uint64)
-        return len(set(words.take(DIGEST // 8 * np.array(numbers, np.int64)).tolist())) == len(numbers)
+        found = words.take(np.multiply(numbers, DIGEST // 8, dtype=np.int64))
+        return len(set(found.tolist())) == len(set(numbers.tolist()))
 
     def digests(self, numbers: Sequence[int]) -> list[bytes]:
         """SHA-256 of some files, by their ids."""

@@ -91,53 +91,66 @@ def best_files_first(files: Sequence[int], scores: Sequence[float], most: int) -
     without letting in what only fills a place. All others come by what they add. After the first ones, a file's
     passages count a little less each from its fifth one on: what many notes hold a part of is not told by one alone.
     """
-    worth = [score / (1 - score) if score < 1 else inf for score in scores]
-    floor = worth[0] * WORTH_A_FILE if worth else 0.0
-    first: list[int] = []
-    rest: list[int] = []
-    above: dict[int, int] = {}  # passages of each file so far
-    crowded = False
-    for at, file in enumerate(files):
-        before = above.get(file, 0)
-        above[file] = before + 1
-        if not before and len(first) < most and worth[at] >= floor:
-            first.append(at)
-            continue
-        rest.append(at)
-        if before > FREE_OF_A_FILE:
-            worth[at] /= 1 + OF_ONE_FILE * (before - FREE_OF_A_FILE)
-            crowded = True
-    if crowded:
-        rest.sort(key=worth.__getitem__, reverse=True)  # stable: what is worth the same stays in its order
+    if not files:
+        return []
+    opens = dict(zip(reversed(files), range(len(files) - 1, -1, -1), strict=True))  # where the best of each file is
+    floor = _worth(scores[0]) * WORTH_A_FILE
+    first = [at for at in sorted(opens.values())[:most] if _worth(scores[at]) >= floor]
+    rest = list(range(len(files)))
+    for at in reversed(first):
+        del rest[at]
+    if len(files) - len(opens) > FREE_OF_A_FILE:  # else no file has so many
+        rest = _by_what_they_add(rest, files, scores)
     return first + rest
 
 
+def _worth(score: float) -> float:
+    return score / (1 - score) if score < 1 else inf
+
+
+def _by_what_they_add(rest: list[int], files: Sequence[int], scores: Sequence[float]) -> list[int]:
+    """Some of the ranked passages, those of crowded files a little later than by their scores."""
+    above: dict[int, int] = {}  # passages of each file so far
+    less: dict[int, float] = {}
+    for at, file in enumerate(files):
+        before = above[file] = above.get(file, -1) + 1
+        if before > FREE_OF_A_FILE:
+            less[at] = 1 + OF_ONE_FILE * (before - FREE_OF_A_FILE)
+    if not less:
+        return rest
+    worth = [_worth(score) / less.get(at, 1.0) for at, score in enumerate(scores)]
+    return sorted(rest, key=worth.__getitem__, reverse=True)  # stable: what is worth the same stays in its order
+
+
 def pack(
-    places: Iterable[tuple[int, int]],
-    read: Callable[[int, int], Excerpt | None],
+    places: Sequence[tuple[int, int]],
+    order: Iterable[int],
+    read: Callable[[int], Excerpt | None],
     limit: int,
     budget: int,
     clip: Callable[[Excerpt, int], Excerpt | None],
     most_chars: int,
 ) -> list[Group]:
-    """Take excerpts, given by file and number, in order until ``limit`` groups and ``budget`` tokens are full.
+    """Take excerpts in an order until ``limit`` groups and ``budget`` tokens are full.
+
+    ``places`` are the files and numbers of the ranked units, ``order`` which of them comes after which.
 
     An excerpt beside one that was taken joins it, but only within the same thousand tokens, so that whoever cuts the
     result short has the best of it. When all groups are open, one that lies a single unit away joins too, with the
     unit between, and others are passed over. What was said before, on the same day or in the same file, is left out: a
-    card and the journal it was made from hold the same statement. ``read`` gives an excerpt, or None when there is
-    none to show; ``clip`` shortens one to a number of tokens, or gives None; excerpts over ``most_chars`` characters
-    are clipped in any case.
+    card and the journal it was made from hold the same statement. ``read`` gives the excerpt at
+    one of the places, or None when there is none to show; ``clip`` shortens one to a number of tokens, or gives None;
+    excerpts over ``most_chars`` characters are clipped in any case.
     """
     tray = _Tray(limit, budget, clip, most_chars)
-    for file, number in places:
+    for at in order:
+        file, number = places[at]
         if tray.is_full and file not in tray.files:
             continue
-        numbers = tray.with_bridge(file, number)
-        if not numbers:
-            continue
-        for at in numbers:
-            excerpt = read(file, at)
+        for one in tray.with_bridge(file, number):
+            if one != number and (file, one) not in places:
+                break
+            excerpt = read(at if one == number else places.index((file, one)))
             if excerpt is None:
                 break
             if not tray.take(file, excerpt):
@@ -183,8 +196,10 @@ class _Tray:
 
     def take(self, file: int, excerpt: Excerpt) -> bool:
         """Print an excerpt, unless it says what was said; False when there is no more room."""
-        number = excerpt.number
-        before, after = self._beside(file, number - 1), self._beside(file, number + 1)
+        before = after = None
+        if file in self.files:
+            number = excerpt.number
+            before, after = self._beside(file, number - 1), self._beside(file, number + 1)
         if before is None and after is None and self.is_full:
             return True
         words = squashed(excerpt.text)
@@ -214,9 +229,8 @@ class _Tray:
             if length > size:
                 same = length <= more and words in said
             else:
-                same = said in words and (
-                    length == size or (length >= _ALIKE and size - length <= max(_AROUND, length // 4))
-                )
+                near = length == size or (length >= _ALIKE and size - length <= max(_AROUND, length // 4))
+                same = near and said in words
             if same and _same_occasion(excerpt, other):
                 return True
         return False

@@ -91,16 +91,13 @@ class Retriever:
             return SearchResult("none", note=_nothing(request, query, context.allowed), query=request.query), set()
         reader = ExcerptReader(self._vault, corpus, self._chunk_chars, self._sentence_score(query))
         slots, scores, files = self._shown(ranked, request)
-        numbers = corpus.column("number")[slots].tolist()
-        at = dict(zip(zip(files, numbers, strict=True), zip(slots, scores, strict=True), strict=True))
+        places = list(zip(files, corpus.column("number")[slots].tolist(), strict=True))
 
-        def read(file: int, number: int) -> Excerpt | None:
-            found = at.get((file, number))
-            return reader.excerpt(*found) if found is not None else None
+        def read(at: int) -> Excerpt | None:
+            return reader.excerpt(slots[at], scores[at])
 
         order = best_files_first(files, scores, min(limit, FILES_FIRST))
-        places = [(files[at], numbers[at]) for at in order]
-        groups = pack(places, read, limit, budget, reader.clip, max(self._chunk_chars, 400))
+        groups = pack(places, order, read, limit, budget, reader.clip, max(self._chunk_chars, 400))
         groups.sort(key=lambda group: (-group.score, group.file not in context.preferred, group.path, group.first))
         hits = tuple([self._hit(group, reader, context.demoted) for group in groups])
         if not hits:
@@ -128,7 +125,7 @@ class Retriever:
             enough = scores >= request.min_score
             slots, scores = slots[enough], scores[enough]
         files = self._store.corpus.column("file")[slots]
-        if copies := copies_among(files.tolist(), self._store.corpus):
+        if copies := copies_among(files, self._store.corpus):
             kept = [at for at, file in enumerate(files.tolist()) if file not in copies]
             slots, scores, files = slots[kept], scores[kept], files[kept]
         return slots.tolist(), scores.tolist(), files.tolist()
