@@ -7,30 +7,26 @@ allergic"). Similarity never decides that two are the same; these do, and where 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from datetime import date
+from contextlib import suppress
+from datetime import date, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from .facts import DOUBLE_SURNAMES, SURNAMES, names_of
 from .opposites import opposed
+from .quantities import also_said, numbers_in, without_numbers
 
 if TYPE_CHECKING:
     from ..index.tokenizer import Tokenizer
 
 Difference = Literal["numbers", "dates", "names", "negation", "meaning"]
 
-_NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?|(?<=[A-Za-z_\u3400-\u9fff])\d+(?:\.\d+)?|\d+(?:\.\d+)?")
-_SMALL = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
-)
-_TENS = {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100}
-_SPELT = {word: str(number) for number, word in enumerate(_SMALL)} | {word: str(n) for word, n in _TENS.items()}
-_SPELT |= {"once": "1", "twice": "2", "half": "0.5"}
-_LATIN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
-_STEP = re.compile(r"^[ \t]*(?:[-*+][ \t]+)?\d{1,3}(?:[.)](?=\s)|、)", re.MULTILINE)
-_CHINESE_NUMBER = re.compile(
-    r"([〇零一二两三四五六七八九十百]{1,5})(?=个|年|月|天|日|周|岁|次|小时|分钟|块|元|人|位|只|条|本|件|台|辆|公里|倍|成|点|号)"
+_BARE_DAY = re.compile(r"(?<![月\d./-])(\d{1,2})[号日]|\b(?:on )?the (\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE)
+_MONTH_END = re.compile(r"(?<!个)月底|月末|\bend of (?:the|this) month\b|\bmonth'?s end\b", re.IGNORECASE)
+_DAY_AND_MONTH = re.compile(r"(?<![\d./-])(\d{1,2})[./-](\d{1,2})(?![\d./-])")
+_ENGLISH_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_WEEKDAY_NAMED = re.compile(
+    r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b|(?:周|星期|礼拜)([一二三四五六日天])", re.IGNORECASE
 )
 _NOT = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|isn|aren|wasn|weren|doesn|don|didn|won|can|couldn"
@@ -94,28 +90,13 @@ def says_more(statement: str, known: str) -> frozenset[Difference]:
 
 @lru_cache(maxsize=4096)
 def numbers(text: str) -> frozenset[str]:
-    """The numbers of a text, in one spelling: digits, and small numbers in words. Not those of dates and of steps."""
-    from ..index.time_words import chinese_number
-
-    text = _STEP.sub("", _without_days(unicodedata.normalize("NFKC", text)))
-    found = {_spelling(match.group()) for match in _NUMBER.finditer(text)}
-    found |= {_SPELT[word] for word in map(str.lower, _LATIN.findall(text)) if word in _SPELT and word != "one"}
-    for match in _CHINESE_NUMBER.finditer(text):
-        value = chinese_number(match.group(1).replace("两", "二"))
-        if value is not None and match.group(1) != "一":
-            found.add(str(value))
-    return frozenset(found)
+    """The numbers of a text, in one spelling: digits, and numbers in words. Not those of dates and of steps."""
+    return numbers_in(_without_days(unicodedata.normalize("NFKC", text)))
 
 
 def only_numbers_differ(one: str, other: str) -> bool:
     """Whether two statements are the same but for numbers: "for 3 years", "for four years"."""
-    return numbers(one) != numbers(other) and _unnumbered(one) == _unnumbered(other)
-
-
-def _unnumbered(text: str) -> str:
-    text = _CHINESE_NUMBER.sub("#", _NUMBER.sub("#", normalised(text)))
-    spelt = _LATIN.sub(lambda word: "#" if word.group() in _SPELT else word.group(), text)
-    return re.sub(r"\s*#\s*", "#", spelt)
+    return numbers(one) != numbers(other) and without_numbers(normalised(one)) == without_numbers(normalised(other))
 
 
 @lru_cache(maxsize=4096)
@@ -157,20 +138,25 @@ def invented(statement: str, texts: Iterable[str], said_on: Iterable[str]) -> li
     spans = [(day.isoformat(), day.isoformat()) for day in clocks]
     open_ended = set()
     clocks_or_none: list[date | None] = [*clocks] or [None]
+    for day in clocks:
+        spans += ((first.isoformat(), last.isoformat()) for first, last in _days_meant(joined, day))
+    for one, other in _DAY_AND_MONTH.findall(joined):
+        open_ended |= {f"--{int(one):02}-{int(other):02}", f"--{int(other):02}-{int(one):02}"}
     for clock in clocks_or_none:
         for mention in find_dates(joined, clock):
             if mention.first:
                 spans.append((mention.first, mention.last))
                 open_ended.add(f"-{mention.first[4:]}")
             open_ended.update(token for token in mention.tokens if token.startswith("--"))
-    known = numbers(joined) | {piece for first, _ in spans for piece in (first[:4], first[5:7], first[8:])}
+    known = numbers(joined) | also_said(unicodedata.normalize("NFKC", joined))
+    known |= {piece for first, _ in spans for piece in (first[:4], first[5:7], first[8:])}
     wrong = sorted(number for number in numbers(statement) if number not in known and not _rounds(number, known))
     for mention in find_dates(statement):
         if mention.first:
             inside = any(first <= mention.last and last >= mention.first for first, last in spans)
-            if not inside and not any(token in open_ended for token in mention.tokens):
+            if not inside and _yearless(mention.tokens) not in open_ended:
                 wrong.append(mention.tokens[0])
-        elif not any(token in open_ended for token in mention.tokens) and not any(
+        elif _yearless(mention.tokens) not in open_ended and not any(
             first[4:].startswith(mention.tokens[0][1:]) for first, _ in spans
         ):
             wrong.append(mention.tokens[0])
@@ -218,11 +204,39 @@ def _without_days(text: str) -> str:
     return text
 
 
-def _spelling(number: str) -> str:
-    plain = number.replace(",", "")
-    whole, dot, part = plain.partition(".")
-    part = part.rstrip("0")
-    return (whole.lstrip("0") or "0") + (f".{part}" if dot and part else "")
+def _yearless(tokens: Iterable[str]) -> str:
+    """The day and month of a date, or its month alone where it has no day."""
+    return next((token for token in tokens if token.startswith("--")), "")
+
+
+def _days_meant(text: str, clock: date) -> Iterator[tuple[date, date]]:
+    """Days that a text may mean and does not write: "on the 15th", "周四", "Christmas"; those around ``clock``."""
+    from ..index.feasts import feast_named
+
+    starts = [(clock.replace(day=1) + timedelta(days=shift)).replace(day=1) for shift in (-1, 0, 31)]
+    for match in _BARE_DAY.finditer(text):
+        number = int(match[1] or match[2])
+        for start in starts:
+            with suppress(ValueError):
+                yield start.replace(day=number), start.replace(day=number)
+    if _MONTH_END.search(text):
+        last = starts[2] - timedelta(days=1)
+        yield last.replace(day=21), last
+    for match in _WEEKDAY_NAMED.finditer(text):
+        number = _ENGLISH_WEEKDAYS.index(match[1][:3].lower()) if match[1] else "一二三四五六日天".index(match[2]) % 7
+        number = 6 if match[2] == "天" else number
+        for ahead in ((number - clock.weekday()) % 7, (number - clock.weekday()) % 7 - 7):
+            yield clock + timedelta(days=ahead), clock + timedelta(days=ahead)
+    for match in _feasts().finditer(text):
+        feast = feast_named(match.group().lower())
+        yield from (span for year in (-1, 0, 1) if (span := feast(clock.year + year)) is not None)
+
+
+@lru_cache(maxsize=1)
+def _feasts() -> "re.Pattern[str]":
+    from ..index.feasts import CHINESE_FEASTS, ENGLISH_FEASTS
+
+    return re.compile(rf"\b(?:{ENGLISH_FEASTS})\b|{CHINESE_FEASTS}", re.IGNORECASE)
 
 
 def _rounds(number: str, known: Iterable[str]) -> bool:
