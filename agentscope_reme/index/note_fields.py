@@ -11,6 +11,9 @@ from .dates import find_dates
 # Obsidian's names for it come last: "date created" is what its plugins write.
 _DATE_KEYS = ("date", "day", "created", "created_at", "date created")
 _PATH_DATE = expression(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
+# As Logseq and others call the notes of days: 2026_03_17.md, 2026/03/17.md, 2026/03-17.md, 2026-03/17.md.
+_UNDERSCORED = expression(r"(?<!\d)((?:19|20)\d\d)_(\d\d)_(\d\d)(?!\d)")
+_BY_FOLDERS = expression(r"(?:^|/)((?:19|20)\d\d)[/-](0[1-9]|1[0-2])[/-](0[1-9]|[12]\d|3[01])(?!\d)[^/]*$")
 _INLINE_TAG = expression(r"(?<![\w#/&\[(])#([^\W\d][\w/-]*)")
 _MOST_TAGS = 200
 
@@ -46,10 +49,48 @@ def date_of(path: str, front: FileFrontMatter) -> str:
     return given or path_date(path) or _front_date(front, _DATE_KEYS[2:])
 
 
+def says_its_day(path: str, front: FileFrontMatter) -> bool:
+    """Whether a note's path or ``date`` names the day it is about, and not merely when it was created."""
+    return bool(path_date(path) or _front_date(front, _DATE_KEYS[:2]))
+
+
+def heading_day(headings: tuple[str, ...], stem: str) -> str:
+    """The day that the innermost heading with one names, "" without: a log has a heading for each day.
+
+    One without a year is of that of a heading above it, or of the file's name. A heading with several days names none.
+    """
+    for at in range(len(headings) - 1, -1, -1):
+        day, yearless, _ = _dates_of_heading(headings[at])
+        if not day and yearless:
+            years = (_dates_of_heading(above)[2] for above in (*reversed(headings[:at]), stem))
+            year = next(filter(None, years), 0)
+            day = _days_in(f"{year:04d}{yearless}")[0] if year else ""
+        if day or yearless:
+            return day
+    return ""
+
+
+@lru_cache(maxsize=1024)
+def _dates_of_heading(heading: str) -> tuple[str, str, int]:
+    """The only day a heading names; else the only one without a year, as ``-MM-DD``; and the last year."""
+    if not (any(map(str.isdigit, heading)) or "月" in heading):
+        return "", "", 0
+    mentions = find_dates(heading[:200])
+    days = {mention.first for mention in mentions if mention.grain == "day" and mention.first}
+    yearless = {f"-{one.month:02d}-{one.day:02d}" for one in mentions if one.grain == "day" and not one.first}
+    years = [mention.year for mention in mentions if mention.year]
+    day = days.pop() if len(days) == 1 else ""
+    return day, yearless.pop() if len(yearless) == 1 and not days and not day else "", years[-1] if years else 0
+
+
 def path_date(path: str) -> str:
     """The day named by a folder or by the file, in any notation, the innermost first; "" without one."""
     folder, _, name = path.rpartition("/")
-    return _last_day_in(name) or (folder and _folder_date(folder))
+    if day := _last_day_in(name):
+        return day
+    if folder and name[:2].isdigit() and (match := _BY_FOLDERS.search(path)):
+        return _days_in("-".join(match.groups()))[1] or _folder_date(folder)
+    return folder and _folder_date(folder)
 
 
 @lru_cache(maxsize=256)
@@ -58,7 +99,9 @@ def _folder_date(folder: str) -> str:
 
 
 def _last_day_in(name: str) -> str:
-    return _days_in(name)[1] if any(map(str.isdigit, name)) else ""
+    if not any(map(str.isdigit, name)):
+        return ""
+    return _days_in(_UNDERSCORED.sub(r"\1-\2-\3", name) if "_" in name else name)[1]
 
 
 def description_of(front: FileFrontMatter) -> str:

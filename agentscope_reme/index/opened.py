@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 # Raise it with every change after which the same files may give another index.
-_CONTENT = 7
+_CONTENT = 8
 
 
 class Opened:

@@ -227,9 +227,12 @@ def _score(
     if len(days[0]):
         ideal = question.ideal or 1.0
         on_day = are_in(corpus.column("day")[slots], days[0])
-        alone = on_day & (score <= 0)
-        # The first unit of each file of the day before the second of any.
-        score[alone] = DAY_ALONE * ideal / (1.0 + corpus.column("number")[slots[alone]])
+        some = on_day.nonzero()[0]
+        later = _places_in_day(corpus, slots.take(some))
+        without = score.take(some) <= 0
+        alone = some[without]
+        # The first unit of each file and day before the second of any.
+        score[alone] = DAY_ALONE * ideal / (1.0 + later[without])
         evidence[alone] = 0.0
         dated = bool(on_day.any())
         timely = bool(are_in(corpus.column("day")[slots], days[1]).any())
@@ -243,6 +246,16 @@ def _score(
     slots, score, evidence = slots.take(keep), score.take(keep), evidence.take(keep)
     score *= factors(corpus, question.query, context, weights, slots)
     return _Scored(slots, score, evidence, dated, timely, nearness, holders)
+
+
+def _places_in_day(corpus: Corpus, slots: Ints) -> Ints:
+    """How many units of its file and day stand before each of some units, which follow each other file by file."""
+    file, day, number = (corpus.column(name).take(slots) for name in ("file", "day", "number"))
+    if not len(slots):
+        return number
+    opens = np.concatenate((_TRUE, (file[1:] != file[:-1]) | (day[1:] != day[:-1])))
+    first: Ints = number[opens]
+    return number - first[opens.cumsum() - 1]
 
 
 def _words(question: Question, chosen: Ints, places: Ints, whole: bool) -> tuple[Floats, Floats, NDArray[np.bool_]]:

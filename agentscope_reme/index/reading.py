@@ -26,6 +26,7 @@ from .entries import (
     UnitEntry,
 )
 from .link_words import anchors_of
+from .note_fields import heading_day, says_its_day, stem_of
 from .recalled import copied_lines, is_copied, quotes_vault
 from .simplified import simplified
 from .survey import Survey
@@ -177,12 +178,17 @@ def unit_entries(
     if not journal:
         copied = copied_lines(document.path, str(document.front_matter.data.get("generator") or ""), survey.text)
     heading_terms: dict[tuple[str, ...], tuple[str, ...]] = {}
+    log = not (journal or says_its_day(document.path, document.front_matter))
+    days: dict[tuple[str, ...], int] = {}
+    stem = stem_of(document.path)
     out = []
     for unit in document.units:
         path = unit.headings if embed_toc else unit.headings[-1:]
         if path not in heading_terms:
             found = dict.fromkeys(term for heading in path for term in tokenizer.terms(heading))
             heading_terms[path] = tuple(HEADING + term for term in found)
+        if log and unit.headings not in days:
+            days[unit.headings] = day_number(heading_day(unit.headings, stem)) or day
         at = -1 if journal else spans.place_of(unit)
         end = at + len(unit.text)
         may_hold = survey.holds(at, end) if at >= 0 else ANYTHING
@@ -205,7 +211,7 @@ def unit_entries(
                 begin=begin,
                 stop=stop,
                 check=check,
-                day=day_number(unit.date) or day,
+                day=day_number(unit.date) or days.get(unit.headings, day),
                 speaker=unit.speaker,
                 flags=flags,
                 headings=unit.headings,

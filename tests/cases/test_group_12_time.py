@@ -128,3 +128,37 @@ async def test_c12_03_a_filter_takes_stretches_and_the_last_of_what_comes_again(
         result = await index.search("walnut", filter=wanted)
         assert sorted(hit.date for hit in result.hits) == list(found), wanted
     await index.close()
+
+
+async def test_c12_03_a_log_with_a_heading_for_each_day_answers_by_day(vault_dir: Path) -> None:
+    entries = "".join(f"## 2026-03-{day:02d}\n\nwalnut table number {day}\n\n" for day in range(1, 19))
+    diary = "".join(f"## 3月{day}日\n\n胡桃木桌子{day}\n\n" for day in range(1, 19))
+    created = "---\ncreated: 2026-01-01\n---\n"
+    for files in (
+        {"log.md": f"{created}# Log\n\n{entries}"},
+        {"2026年日记.md": diary},
+        {"日记.md": f"# 2026年\n\n{diary}"},
+    ):
+        for path in vault_dir.glob("*.md"):
+            path.unlink()
+        index = index_of(vault_dir, files)
+        for query, day in (("昨天做了什么", 17), ("what happened on March 5", 5), ("2026-03-09", 9), ("on Friday", 13)):
+            result = await index.search(query, limit=1)
+            assert result.status == "ok", query
+            assert result.hits[0].date == f"2026-03-{day:02d}", (query, files.keys())
+        found = await index.search("walnut 胡桃木", filter={"since": "2026-03-05", "until": "2026-03-06"})
+        assert {hit.date for hit in found.hits} <= {"2026-03-05", "2026-03-06"}
+        assert found.hits
+        await index.close()
+
+
+@pytest.mark.parametrize(
+    "path", ["journals/2026_03_17.md", "2026/03/17.md", "2026/03-17.md", "2026-03/17.md", "diary/2026/03/17 Tuesday.md"]
+)
+async def test_c12_03_a_note_of_a_day_is_told_by_the_names_that_other_programs_give_it(
+    vault_dir: Path, path: str
+) -> None:
+    index = index_of(vault_dir, {path: "walnut table\n", "other.md": "cherry chair\n"})
+    result = await index.search("昨天做了什么")
+    assert [(hit.path, hit.date) for hit in result.hits] == [(path, "2026-03-17")]
+    await index.close()
