@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 
@@ -165,16 +166,34 @@ def is_reserved(path: str) -> bool:
 def is_ignored(path: str, extra_globs: Iterable[str] = ()) -> bool:
     """Whether a vault-relative path is hidden, a tool's folder or an editor's or sync program's leftover.
 
-    ``extra_globs`` are matched against the whole path and against each name in it, case-sensitively.
+    ``extra_globs`` are matched against the path, the folders above it and each name in it, case-sensitively; one that
+    begins with ``/`` is not matched against names. ``**/`` stands for any folders, or none.
     """
     parts = path.split("/")
     for part in parts if path.isascii() else _IGNORABLE.sub("", path).split("/"):
         if part.startswith((".", "~")) or part in _TOOL_FOLDERS or _is_leftover(part) or is_conflict_copy(part):
             return True
-    return bool(extra_globs) and any(
-        fnmatchcase(path, pattern) or any(fnmatchcase(part, pattern.rstrip("/")) for part in parts)
-        for pattern in extra_globs
-    )
+    return any(_matches(path, parts, pattern) for pattern in extra_globs)
+
+
+def _matches(path: str, parts: list[str], pattern: str) -> bool:
+    anchored, spellings = _spellings(pattern)
+    for spelling in spellings:
+        if fnmatchcase(path, spelling) or (not anchored and any(fnmatchcase(part, spelling) for part in parts)):
+            return True
+        # A folder takes with it what is in it.
+        if any(fnmatchcase("/".join(parts[:end]), spelling) for end in range(1, len(parts))):
+            return True
+    return False
+
+
+@lru_cache(maxsize=256)
+def _spellings(pattern: str) -> tuple[bool, tuple[str, ...]]:
+    """Whether a glob names a place from the vault's root on, and what is matched: ``**/`` is also no folder at all."""
+    anchored = pattern.startswith(("/", "./"))
+    bare = pattern.removeprefix(".").lstrip("/") if anchored else pattern
+    bare = bare.rstrip("/")
+    return anchored, tuple(dict.fromkeys(one for one in (bare, bare.replace("**/", "")) if one))
 
 
 def _is_leftover(name: str) -> bool:

@@ -479,3 +479,30 @@ def test_names_that_sync_programs_give_to_the_losing_version_are_ignored(name: s
 )  # fmt: skip
 def test_ordinary_names_with_such_words_are_not(name: str) -> None:
     assert not is_ignored(name)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "ignored"),
+    [
+        ("private/journal", "private/journal/2026/x.md", True),
+        ("private/journal/", "private/journal/x.md", True),
+        ("private/journal", "other/private/journal/x.md", False),
+        ("drafts/", "a/drafts/x.md", True),
+        ("/drafts", "drafts/x.md", True),
+        ("/drafts/", "a/drafts/x.md", False),
+        ("./drafts", "drafts/x.md", True),
+        ("**/drafts/**", "drafts/x.md", True),
+        ("**/drafts/**", "a/b/drafts/x.md", True),
+        ("**/*.private.md", "x.private.md", True),
+        ("a/**/x.md", "a/x.md", True),
+        ("a/**/x.md", "a/b/c/x.md", True),
+        ("*.private.md", "a/b/x.private.md", True),
+        ("drafts", "drafts.md", False),
+        ("drafts", "Drafts/x.md", False),
+        ("", "a.md", False),
+        ("/", "a.md", False),
+        ("归档", "旧/归档/x.md", True),
+    ],
+)
+def test_globs_name_files_folders_and_places(pattern: str, path: str, ignored: bool) -> None:
+    assert is_ignored(path, (pattern,)) == ignored
