@@ -583,3 +583,20 @@ async def test_a_folder_that_cannot_be_read_is_named_until_it_can(put, open_inde
     closed = False
     assert (await index.sync()).failed == ()
     assert await found(index, "ferry") == ["a.md", "locked/b.md"]
+
+
+@pytest.mark.parametrize("seconds", [-(10**11), -(10**9), 0, 10**10, 10**11])
+async def test_a_file_from_a_far_year_is_found_and_followed_like_any_other(put, open_index, vault_dir, seconds):
+    put("a.md", "The ferry leaves at nine.\n")
+    put("b.md", "The ferry is full.\n")
+    os.utime(vault_dir / "b.md", (seconds, seconds))
+    index = open_index()
+    assert await found(index, "ferry") == ["a.md", "b.md"]
+    assert index.status()["failed"] == ()
+    put("b.md", "The tram's full.\n\n\n")
+    os.utime(vault_dir / "b.md", (seconds, seconds))
+    assert await found(index, "tram") == ["b.md"]
+    await index.persist()
+    later = open_index()
+    assert await found(later, "tram") == ["b.md"]
+    assert await later.verify() == ()
