@@ -59,7 +59,9 @@ class ReMeConfig(BaseModel):
     embed_toc: bool = Field(True, description="Give each chunk the whole heading path above it.")
     chinese: Literal["bigram", "jieba"] = Field("bigram", description="How Chinese text becomes terms.")
     index_processes: int | None = Field(
-        None, ge=0, description="Processes that read a large new vault; None is one a core (at most 4), 0 is none."
+        None,
+        ge=0,
+        description="Processes that read a large new vault or file; None is one a core (at most 4), 0 is none.",
     )
     ranking: Weights = Field(
         Weights.model_validate({}), description="Weights of ranking; `{'date': 0}` switches that of dates off."

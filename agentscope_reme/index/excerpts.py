@@ -10,6 +10,7 @@ from ..vault.encoding import shown_text
 from .corpus import Corpus
 from .files import KnownFile
 from .keyword_columns import Ints
+from .packed_file import section_in
 from .packing import ELLIPSIS, SMALLEST_CLIP, Excerpt, Group, clip_text, count_tokens
 from .reading import decode
 from .speakers import spoken
@@ -37,7 +38,7 @@ class SeenFile:
         self.is_small = entry.size <= SMALL_FILE
         self.was_read = False
         self.data: bytes | None = None  # None, once it was read, when it could not be
-        self._unfolded: tuple[dict[str, Any], tuple[tuple[str, ...], ...]] | None = None
+        self._unfolded: tuple[dict[str, Any], Any] | None = None
 
     @property
     def front(self) -> dict[str, Any]:
@@ -46,10 +47,9 @@ class SeenFile:
 
     def headings(self, section: int) -> tuple[str, ...]:
         """A heading path by its number."""
-        sections = self._front_and_sections()[1]
-        return sections[section] if 0 <= section < len(sections) else ()
+        return section_in(self._front_and_sections()[1], section)
 
-    def _front_and_sections(self) -> tuple[dict[str, Any], tuple[tuple[str, ...], ...]]:
+    def _front_and_sections(self) -> tuple[dict[str, Any], Any]:
         if self._unfolded is None:
             self._unfolded = self.entry.front_and_sections
         return self._unfolded

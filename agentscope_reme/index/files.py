@@ -7,7 +7,7 @@ is nothing for the garbage collector to look at.
 import marshal
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import compress
+from itertools import chain, compress
 from operator import attrgetter
 from typing import Any, cast
 
@@ -18,7 +18,7 @@ from ..vault.pieces import FoldedPieces, Pieces
 from .entries import FileEntry
 from .keyword_columns import Ints
 from .known_file import COLUMNS, ENDS, NAMED, KnownFile, Rows
-from .link_records import packed_records, records_in
+from .link_records import TOGETHER, packed_records, records_in
 from .packed_file import DIGEST, digest_of, packed, rest_of
 
 __all__ = ["Files", "FilesById", "KnownFile"]
@@ -145,15 +145,22 @@ class Files(Mapping[str, KnownFile]):
             raise ValueError("renumber before dumping: removed files would be kept")
         columns = {f"file.{name}": np.array(rows.columns[name]) for name in _STORED}
         columns["file.digest"] = np.frombuffer(bytes(rows.digests), np.uint8)
-        return map(_record, self.living()), columns, {name: list(rows.known[name]) for name in NAMED}
+        records = chain.from_iterable(map(_records, self.living()))
+        return records, columns, {name: list(rows.known[name]) for name in NAMED}
 
     @classmethod
     def load(cls, records: Iterable[dict[str, Any]], columns: dict[str, Ints], names: dict[str, list[str]]) -> "Files":
         """The inverse of :meth:`dump`; slots are still to be set. Raises ValueError when the parts do not fit."""
         files = cls()
         rows = files._rows
+        records = iter(records)
 
         def path_of(record: dict[str, Any]) -> str:
+            for _ in range(record.get("more", 0)):
+                if (part := next(records, None)) is None:
+                    raise ValueError("the index ends within a file")
+                for name, values in part.items():
+                    record[name] += values
             if record.get("fault"):
                 rows.faults[len(rows.links)] = record["fault"]
             tags, aliases = (tuple(record.get(name, ())) for name in ("tags", "aliases"))
@@ -279,14 +286,21 @@ class FilesById:
         return KnownFile(rows, number) if rows.paths.lives(number) else None
 
 
-def _record(known: KnownFile) -> dict[str, Any]:
-    """What a file says, without what is empty."""
+def _records(known: KnownFile) -> Iterator[dict[str, Any]]:
+    """What a file says, without what is empty; after it ``more`` records with more of its long lists."""
     title, description, tags, aliases = known.card
-    said = {
+    said: dict[str, Any] = {
         "title": title, "description": description, "tags": tags, "aliases": aliases, "front": known.front,
         "sections": known.sections, "links": records_in(known.packed_links), "fault": known.fault,
     }  # fmt: skip
-    return {"path": known.path} | {name: value for name, value in said.items() if value}
+    rest = []
+    for name in ("sections", "links"):
+        if len(said[name]) > TOGETHER:  # one line would be written and read in one call
+            rest += [{name: said[name][at : at + TOGETHER]} for at in range(TOGETHER, len(said[name]), TOGETHER)]
+            said[name] = said[name][:TOGETHER]
+    said["more"] = len(rest)
+    yield {"path": known.path} | {name: value for name, value in said.items() if value}
+    yield from rest
 
 
 class Marked:

@@ -14,13 +14,14 @@ from ..vault.pairs import Pairs, hash_of
 from ..vault.pieces import Pieces
 from .link_records import (
     NO_LINKS,
+    different_targets,
+    each_link,
     first_records,
     line_and_predicate,
     links_in,
     links_to,
     packed_links,
     record_to,
-    targets_in,
 )
 from .texts import Texts
 
@@ -106,9 +107,7 @@ class LinkGraph:
             self._links.append(packed)
         else:
             self._links[number] = packed
-        for target in dict.fromkeys(targets_in(packed)):
-            if target:
-                self._sources.add(self._text_number(target), number)
+        self._use(packed, number)
 
     def fill(self, paths: NumberedPaths, links: Pieces, names: Iterable[Iterable[str]], targets: Texts) -> None:
         """Have an empty graph begin with many files: packed links and names of each, by the numbers of the paths.
@@ -123,22 +122,20 @@ class LinkGraph:
         met = bytearray(len(self._texts.names))
         others = array("I")  # files with other targets
         for number, packed in enumerate(self._links):
-            for target in dict.fromkeys(targets_in(packed)):
-                text = numbers.get(target) if target else None
+            for target in different_targets(packed):
+                text = numbers.get(target)
                 if text is not None:
                     if not met[text]:
                         met[text] = 1
                         self._alike.add(hash_of(_key(target)), text)
                     self._sources.add(text, number)
-                elif target:
+                else:
                     others.append(number)
         for target in [one for one, text in numbers.items() if not met[text]]:
             self._texts.forget(target)
         del numbers  # first: an object that stays would keep the room of those that go
         for number in dict.fromkeys(others):
-            for target in dict.fromkeys(targets_in(self._links[number])):
-                if target:
-                    self._sources.add(self._text_number(target), number)
+            self._use(self._links[number], number)
         self._texts.settle()
         self._index.settle()
 
@@ -172,7 +169,12 @@ class LinkGraph:
 
     def outlinks(self, path: str) -> tuple[Edge, ...]:
         """The file's links in file order; a link to a place in the file itself is none."""
-        return tuple(Edge(link, self.resolve(link.target_path, path)) for link in self.links(path) if link.target_path)
+        return tuple(self._outlinks(path))
+
+    def _outlinks(self, path: str) -> Iterator[Edge]:
+        for link in each_link(path, self._packed(path)):
+            if link.target_path:
+                yield Edge(link, self.resolve(link.target_path, path))
 
     def inlinks(self, path: str, rule: LinkRule | None = None) -> tuple[Edge, ...]:
         """Links of other files that lead to ``path``, by source path and line. ``rule`` may ask by the other rule."""
@@ -182,7 +184,7 @@ class LinkGraph:
                 if source == path:
                     continue
                 resolution = self.resolve(target, source, rule)
-                edges += [Edge(link, resolution) for link in links_to(source, self._packed(source), target)]
+                edges += [Edge(link, resolution) for link in links_to(source, self._packed(source), (target,))]
         return tuple(sorted(edges, key=_place))
 
     def neighbours(self, path: str, most: int = 10) -> tuple[Neighbour, ...]:
@@ -233,13 +235,18 @@ class LinkGraph:
 
         Addresses on the web are no such links, and neither are pictures and other attachments, which are not indexed.
         """
-        found = []
+        loose: dict[str, Resolution] = {}  # by target
+        sources: set[int] = set()
         for text, target in self._texts.living():
             resolution = self.resolve(target)
             missing = resolution.kind in ("ambiguous", "outside")
             if missing or (resolution.kind == "unresolved" and not is_attachment(target)):
-                for source in self._using(text):
-                    found += [Edge(link, resolution) for link in links_to(source, self._packed(source), target)]
+                loose[target] = resolution
+                sources.update(self._sources.of(text))
+        found = []
+        for source in map(self._index.path, sources):  # each once: its links are unpacked for all its targets
+            links = links_to(source, self._packed(source), loose)
+            found += [Edge(link, loose[link.target_path]) for link in links]
         return tuple(sorted(found, key=_place))
 
     def traverse(self, path: str, depth: int = 1, direction: Direction = "both", limit: int = 100) -> tuple[Step, ...]:
@@ -266,7 +273,7 @@ class LinkGraph:
 
     def _neighbours(self, path: str, direction: Direction) -> Iterator[tuple[str, Edge]]:
         if direction in ("out", "both"):
-            for edge in self.outlinks(path):
+            for edge in self._outlinks(path):
                 if (target := _far_end(edge.link.target_path, edge.resolution)) is not None:
                     yield target, edge
         if direction in ("in", "both"):
@@ -300,14 +307,12 @@ class LinkGraph:
     def _texts_like(self, key: str) -> list[int]:
         return [text for text in self._alike.of(hash_of(key)) if _key(self._texts.names[text]) == key]
 
-    def _text_number(self, target: str) -> int:
-        number = self._texts.known(target)
-        return self._new_text(target) if number is None else number
-
-    def _new_text(self, target: str) -> int:
-        number = self._texts.add(target)
-        self._alike.add(hash_of(_key(target)), number)
-        return number
+    def _use(self, packed: bytes, number: int) -> None:
+        """Note that the file with a number has these links."""
+        for text, target, is_new in self._texts.numbered(different_targets(packed)):
+            if is_new:
+                self._alike.add(hash_of(_key(target)), text)
+            self._sources.add(text, number)
 
     def _forget_links(self, path: str) -> None:
         packed = self._packed(path)
@@ -316,12 +321,11 @@ class LinkGraph:
         number = self._index.number(path)
         assert number is not None
         self._links[number] = NO_LINKS
-        for target in filter(None, set(targets_in(packed))):
-            text = self._texts.of(target)
-            self._sources.discard(text, number)
-            if not self._sources.has(text):
-                self._alike.discard(hash_of(_key(target)), text)
-                self._texts.forget(target)
+        texts = {target: self._texts.of(target) for target in different_targets(packed)}
+        self._sources.discard_all((text, number) for text in texts.values())
+        unused = {target: text for target, text in texts.items() if not self._sources.has(text)}
+        self._alike.discard_all((hash_of(_key(target)), text) for target, text in unused.items())
+        self._texts.forget_all(unused)
 
 
 def _far_end(target: str, resolution: Resolution) -> str | None:

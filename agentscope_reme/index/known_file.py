@@ -14,7 +14,7 @@ from ..vault.pieces import FoldedPieces, Pieces
 from .entries import TELLING, is_preferred, tells
 from .keyword_columns import Ints
 from .link_records import links_in
-from .packed_file import DIGEST, digest_of, rest_of
+from .packed_file import DIGEST, Sections, digest_of, rest_of, sections_in
 
 # Of each file, by its id. ``kind`` and ``encoding`` are numbers of names; ``first`` is the file's first slot.
 COLUMNS = {
@@ -154,26 +154,21 @@ class KnownFile:
         return self.front_and_sections[0]
 
     @property
-    def front_and_sections(self) -> tuple[dict[str, Any], tuple[tuple[str, ...], ...]]:
-        """Front matter and heading paths, which are kept together."""
-        return cast("tuple[dict[str, Any], tuple[tuple[str, ...], ...]]", marshal.loads(self._rows.rests[self.id]))
+    def front_and_sections(self) -> tuple[dict[str, Any], Any]:
+        """Front matter and heading paths, kept together; the latter as ``packed_file.section_in`` reads them."""
+        return cast("tuple[dict[str, Any], Any]", marshal.loads(self._rows.rests[self.id]))
 
     def may_have(self, key: str) -> bool:
         """Whether the front matter may have a key; False is sure, and costs next to nothing."""
         return key.encode("utf-8", "surrogatepass") in self._rows.rests[self.id]
 
     @property
-    def sections(self) -> tuple[tuple[str, ...], ...]:
-        return self.front_and_sections[1]
+    def sections(self) -> Sections:
+        return sections_in(self.front_and_sections[1])
 
     @sections.setter
-    def sections(self, value: tuple[tuple[str, ...], ...]) -> None:
+    def sections(self, value: Sections) -> None:
         self._rows.rests[self.id] = rest_of(self.front, value)
-
-    def headings(self, section: int) -> tuple[str, ...]:
-        """A heading path of the file by its number."""
-        sections = self.sections
-        return sections[section] if 0 <= section < len(sections) else ()
 
     @property
     def packed_links(self) -> bytes:

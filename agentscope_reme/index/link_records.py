@@ -1,13 +1,17 @@
 """The links of a file as bytes: a tenth of the memory of the objects, which are made when somebody asks."""
 
 import marshal
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
 
 from ..models import FileLink
 
 NO_LINKS = b""
 Record = tuple[Any, ...]
+# Links that are packed and unpacked in one call, which keeps all other threads from running.
+TOGETHER = 4_096
+_LARGE = 100_000  # bytes
 
 
 def packed_links(links: Iterable[FileLink]) -> bytes:
@@ -18,24 +22,42 @@ def packed_links(links: Iterable[FileLink]) -> bytes:
 def packed_records(records: Iterable[Sequence[Any]]) -> bytes:
     """The inverse of :func:`records_in`."""
     links = [tuple(record) for record in records]
-    # A copy: what marshal gives has the room that it was written in.
-    return bytes(memoryview(marshal.dumps(links))) if links else NO_LINKS
+    if len(links) <= TOGETHER:
+        return _packed(links) if links else NO_LINKS
+    return _packed([_packed(links[at : at + TOGETHER]) for at in range(0, len(links), TOGETHER)])
+
+
+def _packed(values: list[Any]) -> bytes:
+    return bytes(memoryview(marshal.dumps(values)))  # a copy: what marshal gives has the room that it was written in
+
+
+def each_record(packed: bytes) -> Iterator[Record]:
+    """The links as JSON values, in their order; of many no more are unpacked than are asked for, or not many more."""
+    found = marshal.loads(packed) if packed else ()
+    if found and isinstance(found[0], bytes):
+        return chain.from_iterable(map(marshal.loads, found))
+    return iter(found)
 
 
 def records_in(packed: bytes) -> list[Record]:
     """The links as JSON values, for a snapshot: target and line, and where there is more to say, the rest."""
-    return cast("list[Record]", marshal.loads(packed)) if packed else []
+    return list(each_record(packed))
+
+
+def each_link(path: str, packed: bytes) -> Iterator[FileLink]:
+    """The links of the file ``path``, as they were; made when asked for."""
+    return (link_of(path, record) for record in each_record(packed))
 
 
 def links_in(path: str, packed: bytes) -> tuple[FileLink, ...]:
-    """The links of the file ``path``, as they were."""
-    return tuple(link_of(path, record) for record in marshal.loads(packed)) if packed else ()
+    """The same, all of them."""
+    return tuple(each_link(path, packed))
 
 
 def first_records(packed: bytes) -> Iterator[Record]:
     """The first link to each target, in their order; :func:`link_of` makes a link of one."""
     met = {""}
-    for record in records_in(packed):
+    for record in each_record(packed):
         if record[0] not in met:
             met.add(record[0])
             yield record
@@ -43,17 +65,24 @@ def first_records(packed: bytes) -> Iterator[Record]:
 
 def targets_in(packed: bytes) -> list[str]:
     """The targets of the links in their order, "" for places in the same file."""
-    return [record[0] for record in marshal.loads(packed)] if packed else []
+    return [record[0] for record in each_record(packed)]
 
 
-def links_to(path: str, packed: bytes, target: str) -> list[FileLink]:
-    """Those that have this target."""
-    return [link_of(path, record) for record in marshal.loads(packed) if record[0] == target] if packed else []
+def different_targets(packed: bytes) -> Iterable[str]:
+    """The same, each once and without ""; of very many none is made before it is asked for."""
+    if len(packed) > _LARGE:
+        return (record[0] for record in first_records(packed))
+    return filter(None, dict.fromkeys(targets_in(packed)))
+
+
+def links_to(path: str, packed: bytes, targets: Container[str]) -> list[FileLink]:
+    """Those that have one of these targets."""
+    return [link_of(path, record) for record in each_record(packed) if record[0] in targets]
 
 
 def record_to(packed: bytes, target: str) -> Record:
     """The first of them that has this target. There must be one."""
-    return next(record for record in records_in(packed) if record[0] == target)
+    return next(record for record in each_record(packed) if record[0] == target)
 
 
 def line_and_predicate(record: Record) -> tuple[int, str]:

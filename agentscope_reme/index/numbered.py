@@ -15,6 +15,10 @@ from .run_pairs import PAIR, PairNumbers, spelled
 from .vocabulary import Vocabulary, packed
 
 _MANY = 2_000  # terms of one batch among several, which need not become strings
+# Terms that are looked up together, and bytes of terms that are taken apart in one call: a large file has a hundred
+# times as many, and each call keeps all other threads from running.
+_TOGETHER = 32_768
+_PIECE = 131_072
 
 
 class Glossary:
@@ -28,13 +32,23 @@ class Glossary:
         self._pairs = pairs
         self._begins: list[int] = []  # first number of each piece
         self._pieces: list[bytes] = []  # terms with a line break between (none holds one, see Vocabulary)
+        self._first_batch = 0  # pieces that came with it
         self._numbers = np.zeros(0, np.int32)
         self._vocabulary: tuple[Vocabulary, int] | None = None
         self._asked = 0  # how often something was looked up amid pairs
 
     def add(self, first: int, terms: bytes) -> None:
         """Say what the terms from number ``first`` on are."""
-        self._pieces.append(terms)
+        at = 0
+        while (end := terms.find(b"\n", at + _PIECE)) > 0:
+            piece = terms[at:end]
+            self._append(first, piece)
+            first, at = first + piece.count(b"\n") + 1, end + 1
+        self._append(first, terms[at:])
+        self._first_batch = self._first_batch or len(self._pieces)
+
+    def _append(self, first: int, piece: bytes) -> None:
+        self._pieces.append(piece)
         self._begins.append(first)
 
     def numbers(self, ids: Ints, vocabulary: Vocabulary) -> Ints:
@@ -51,7 +65,9 @@ class Glossary:
         unknown = (found < 0).nonzero()[0]
         if len(unknown):
             new, places = _first_used(ids[unknown])
-            numbers = self._looked_up(new, vocabulary)
+            self._asked += 1
+            parts = [new[at : at + _TOGETHER] for at in range(0, len(new), _TOGETHER)]
+            numbers = np.concatenate([self._looked_up(some, vocabulary) for some in parts])
             found[unknown] = numbers[places]
             paired = new >= PAIR
             self._pairs.add(new[paired], numbers[paired])
@@ -63,19 +79,20 @@ class Glossary:
         found = self._numbers[ids]
         unknown = _in_order(ids[found < 0])
         if len(unknown):
-            at, whole = self._piece_with(unknown)
-            if whole and at > 0 and len(unknown) >= _MANY:
-                self._numbers[unknown] = vocabulary.numbers_of_lines(self._pieces[at])
-            elif whole:
-                self._numbers[unknown] = vocabulary.numbers(_lines(self._pieces[at]))
-            else:
-                self._numbers[unknown] = vocabulary.numbers(self._terms(unknown.tolist()))
+            for some in self._by_piece(unknown):
+                at, whole = self._piece_with(some)
+                if whole and at >= self._first_batch and len(some) >= _MANY:
+                    self._numbers[some] = vocabulary.numbers_of_lines(self._pieces[at])
+                elif whole:
+                    self._numbers[some] = vocabulary.numbers(_lines(self._pieces[at]))
+                else:
+                    self._numbers[some] = vocabulary.numbers(self._terms(some.tolist()))
             found = self._numbers[ids]
         return found
 
     def _looked_up(self, ids: Ints, vocabulary: Vocabulary) -> Ints:
         """What different terms, some of them pairs, are in a vocabulary."""
-        pairs, self._asked = ids >= PAIR, self._asked + 1
+        pairs = ids >= PAIR
         told = ids[~pairs]
         at, whole = self._piece_with(told) if len(told) else (0, False)
         terms = [""] * len(ids)
@@ -89,6 +106,14 @@ class Glossary:
         if many and len(set(terms)) == len(terms):  # a reader may have told some pairs as terms
             return vocabulary.numbers_of_lines(packed(terms)[:-1])
         return np.array(vocabulary.numbers(terms), np.int32)
+
+    def _by_piece(self, numbers: Ints) -> list[Ints]:
+        """Numbers in their order, parted where one is in another piece than the one before it; as a whole if often."""
+        if len(self._pieces) == 1:
+            return [numbers]
+        at = np.searchsorted(np.array(self._begins), numbers, "right")
+        borders = np.flatnonzero(at[1:] != at[:-1]) + 1
+        return np.split(numbers, borders) if len(borders) <= len(self._pieces) else [numbers]
 
     def _piece_with(self, numbers: Ints) -> tuple[int, bool]:
         """The piece that the first number is in, and whether the numbers, in order, are all of it, as nearly always.

@@ -2,14 +2,16 @@
 
 import json
 import marshal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from .link_records import packed_links
+from .link_records import TOGETHER, packed_links
 
 if TYPE_CHECKING:
     from .entries import FileEntry
 
 DIGEST = 32  # bytes of a SHA-256
+Sections = tuple[tuple[str, ...], ...]
 
 
 class Packed(NamedTuple):
@@ -34,9 +36,27 @@ def digest_of(text: str) -> bytes:
     return digest
 
 
-def rest_of(front: dict[str, Any], sections: tuple[tuple[str, ...], ...]) -> bytes:
-    """Front matter and heading paths as bytes for this process."""
+def rest_of(front: dict[str, Any], sections: Sections) -> bytes:
+    """Front matter and heading paths as bytes for this process; the latter as :func:`section_in` reads them."""
+    kept: Sections | tuple[bytes, ...] = sections
+    if len(sections) > TOGETHER:
+        kept = tuple(marshal.dumps(sections[at : at + TOGETHER]) for at in range(0, len(sections), TOGETHER))
     try:
-        return marshal.dumps((front, sections))
+        return marshal.dumps((front, kept))
     except ValueError:  # a value of a class of its own, which has a JSON form nevertheless
-        return marshal.dumps((json.loads(json.dumps(front)), sections))
+        return marshal.dumps((json.loads(json.dumps(front)), kept))
+
+
+def sections_in(kept: Sections | tuple[bytes, ...]) -> Sections:
+    """All heading paths."""
+    if kept and isinstance(kept[0], bytes):
+        return tuple(chain.from_iterable(map(marshal.loads, kept)))
+    return cast("Sections", kept)
+
+
+def section_in(kept: Sections | tuple[bytes, ...], number: int) -> tuple[str, ...]:
+    """A heading path by its number; of many those around it are unpacked with it."""
+    if kept and isinstance(kept[0], bytes):
+        at, number = divmod(number, TOGETHER)
+        kept = marshal.loads(kept[at]) if 0 <= at < len(kept) else ()
+    return cast("Sections", kept)[number] if 0 <= number < len(kept) else ()

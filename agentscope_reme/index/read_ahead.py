@@ -1,7 +1,8 @@
 """Files are read into terms by other processes while this one puts them into the index: a first look uses all cores.
 
-The helpers run :mod:`.reader_process`. They are given a folder and paths, and answer with batches (marshal, over their
-own pipes; nothing of it is stored). Whatever goes wrong with one, the files are read in this process.
+A large file is read so also when it comes alone (:func:`read_apart`), for the sake of all that this process does
+besides. The helpers run :mod:`.reader_process`. They are given a folder and paths, and answer with batches (marshal,
+over their own pipes; nothing of it is stored). Whatever goes wrong with one, the files are read in this process.
 """
 
 import logging
@@ -29,7 +30,10 @@ AHEAD = 3  # batches that may lie ready, for each helper
 # Below this a helper's start costs more than it spares.
 LEAST_BYTES = 3_000_000
 MOST_HELPERS = 4
-_PATIENCE = 60.0  # seconds for one batch
+# From here on reading one file has calls that keep all other threads of a process from running for too long: an
+# expression over the whole text, a look for garbage through all that the text has become. A helper takes .2 s to start.
+LARGE_BYTES = 500_000
+_PATIENCE = 60.0  # seconds for one batch, and for each million bytes of it
 _PIPE = 1 << 20  # bytes: with so many a helper need not wait until its batch has been taken
 _PAUSE = 0.1  # seconds between two looks whether it is still wanted
 _RUN = "from agentscope_reme.index.reader_process import serve; serve()"
@@ -43,11 +47,28 @@ class Intake:
     identities: list[Identity]
 
 
-def helpers_for(wanted: int | None, size: int) -> int:
-    """How many helpers read files of ``size`` bytes together; ``wanted`` None: one a core."""
-    if wanted == 0 or size < LEAST_BYTES or not sys.executable:
+def helpers_for(wanted: int | None, size: int, least: int | None = None) -> int:
+    """How many helpers read files of ``size`` bytes together; ``wanted`` None: one a core. None below ``least``."""
+    if wanted == 0 or size < (LEAST_BYTES if least is None else least) or not sys.executable:
         return 0
     return min(wanted or os.cpu_count() or 1, MOST_HELPERS)
+
+
+def read_apart(root: Path, settings: dict[str, Any], wanted: int | None, path: str, size: int) -> Batch | None:
+    """What a helper has read of one file, if it is large; None for others, and where there is no helper.
+
+    Blocks as long as that takes. The file may have changed since its ``size`` was looked at.
+    """
+    if size < LARGE_BYTES or wanted == 0:
+        return None
+    ahead = ReadAhead(root, settings, 1, LARGE_BYTES)
+    try:
+        ahead.expect(path, size)
+        ahead.expect_no_more()
+        intake = ahead.take(path)
+    finally:
+        ahead.close()
+    return intake.batch if intake is not None and len(intake.batch) else None
 
 
 class ReadAhead:
@@ -56,11 +77,12 @@ class ReadAhead:
     Helpers begin when there is enough for them to do, while further files are still being looked for.
     """
 
-    def __init__(self, root: Path, settings: dict[str, Any], wanted: int | None) -> None:
-        """``wanted`` helpers, None for one a core."""
-        self._hello, self._wanted_helpers = {"root": str(root), **settings}, wanted
+    def __init__(self, root: Path, settings: dict[str, Any], wanted: int | None, least: int | None = None) -> None:
+        """``wanted`` helpers, None for one a core; they read ``least`` bytes or more, None for what pays."""
+        self._hello, self._wanted_helpers, self._least = {"root": str(root), **settings}, wanted, least
         self._size = self._room = 0  # bytes of all files, and for how many more there is room in the last batch
         self._order: list[list[str]] = []
+        self._large: dict[str, int] = {}  # sizes of files that are a batch by themselves
         self._whole = 0  # batches to which nothing is added any more
         self._begins: dict[str, int] = {}
         self._ready: dict[int, Intake | None] = {}
@@ -76,6 +98,8 @@ class ReadAhead:
         if not self._order or len(self._order[-1]) == BATCH or size > self._room:
             self._open_batch(path)
         self._order[-1].append(path)
+        if size > BATCH_BYTES:
+            self._large[path] = size
         self._room -= size
         self._size += size
 
@@ -109,7 +133,7 @@ class ReadAhead:
                 self._order.append(paths[begin : begin + LAST_BATCH])
 
     def _begin(self) -> None:
-        helpers = helpers_for(self._wanted_helpers, self._size)
+        helpers = helpers_for(self._wanted_helpers, self._size, self._least)
         self._ahead, self._running = AHEAD * helpers, helpers
         self._threads = [threading.Thread(target=self._tend, name="reme-read", daemon=True) for _ in range(helpers)]
         for thread in self._threads:
@@ -128,7 +152,7 @@ class ReadAhead:
                 self._ready.pop(passed, None)
             self._wanted = number
             self._changed.notify_all()
-            end = time.monotonic() + _PATIENCE
+            end = time.monotonic() + _PATIENCE * (1 + self._large.get(path, 0) / 1_000_000)
             while not (number in self._ready or not self._running or stop() or time.monotonic() > end):
                 self._changed.wait(_PAUSE)
             return self._ready.pop(number, None)

@@ -258,7 +258,7 @@ def label_terms(document: "Document", tokenizer: "Tokenizer") -> list[str]:
         (TITLE, titles),
         (ALIAS, [t for alias in document.aliases for t in tokenizer.terms(alias)]),
         (ALIAS, [term for term in dict.fromkeys(tokenizer.terms(stem)) if term not in titles]),
-        (HEAD, dict.fromkeys(term for heading in document.headings for term in tokenizer.terms(heading))),
+        (HEAD, _first_different((tokenizer.terms(heading) for heading in document.headings), LABEL_TOKENS // HEAD + 1)),
         (TAG, [term for tag in document.tags for term in tokenizer.terms(tag)]),
         (DESCRIPTION, tokenizer.terms(document.description)),
         (1, tokenizer.terms(" \n".join(_values(document.front_matter.data)))[:FRONT_TOKENS]),
@@ -268,6 +268,16 @@ def label_terms(document: "Document", tokenizer: "Tokenizer") -> list[str]:
         for term in terms:
             out.extend([term] * weight)
     return out[:LABEL_TOKENS]
+
+
+def _first_different(texts: Iterable[list[str]], most: int) -> Iterable[str]:
+    """The different terms of some texts, in order; so many of them are enough."""
+    found: dict[str, None] = {}
+    for terms in texts:
+        found |= dict.fromkeys(terms)
+        if len(found) >= most:
+            break
+    return found
 
 
 def plain(value: Any, depth: int = 0) -> Any:

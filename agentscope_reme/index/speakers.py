@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from ..expression import expression
 
@@ -106,16 +105,22 @@ def turn_rows(rows: Sequence[str], names: Iterable[str] = ()) -> list[int]:
     return found if len(found) > 1 else []
 
 
-@lru_cache(maxsize=512)
-def _says(speaker: str) -> re.Pattern[str]:
-    return re.compile(
-        r"\s*(?:[-*+>]\s+)*[\[(]?[\d:./ -]*[\])]?\s*[*_]{0,3}" + re.escape(speaker) + r"[*_]{0,3}\s*[:：][*_]{0,3}\s*"
-    )
+# What may stand before a speaker's name and behind it; the first has no other character than the third.
+_BEFORE_NAME = expression(r"\s*(?:[-*+>]\s+)*[\[(]?[\d:./ -]*[\])]?\s*[*_]{0,3}")
+_BEHIND_NAME = expression(r"[*_]{0,3}\s*[:：][*_]{0,3}\s*")
+_SIGNS = expression(r"[\s\d:./+>()\[\]*_-]*")
 
 
 def spoken(speaker: str, text: str) -> str:
     """A turn as ``Speaker: text``, whatever marks stand around the name in the file."""
     if not speaker:
         return text
-    match = _says(speaker).match(text)
-    return f"{speaker}: {text[match.end() :] if match else text}".rstrip()
+    signs = _SIGNS.match(text)
+    last = signs.end() if signs else 0
+    stop = 0
+    at = text.find(speaker, 0, last + len(speaker))
+    while at >= 0:
+        if _BEFORE_NAME.fullmatch(text, 0, at) and (behind := _BEHIND_NAME.match(text, at + len(speaker))):
+            stop = behind.end()
+        at = text.find(speaker, at + 1, last + len(speaker))
+    return f"{speaker}: {text[stop:]}".rstrip()

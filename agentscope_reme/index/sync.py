@@ -15,12 +15,13 @@ from ..vault.layout import is_ignored, iter_files
 from ..vault.storage import read_all
 from . import stamps
 from .batch import Batch, collect
-from .entries import FileEntry
+from .entries import FileEntry, UnitEntry
+from .extended import extend
 from .files import KnownFile, Marked
 from .moved import Contents, reads_alike
-from .read_ahead import Intake, ReadAhead
+from .read_ahead import LARGE_BYTES, Intake, ReadAhead, read_apart
 from .reader_process import Identity, identity
-from .reading import MAX_FILE_BYTES, read_entries, read_more
+from .reading import MAX_FILE_BYTES, read_entries
 from .store import RESOURCES, Counts, Gathered, Progress, Store, is_extended, is_gone, is_indexed
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Sync:
     def __init__(self, vault: "Vault", config: "ReMeConfig", tokenizer: "Tokenizer", store: Store) -> None:
         self._vault, self._config, self._tokenizer, self.store = vault, config, tokenizer, store
         self._ignore = tuple(dict.fromkeys((*vault.ignore, *config.ignore)))
+        self._settings = {"chunk_chars": config.chunk_chars, "embed_toc": config.embed_toc, "chinese": config.chinese}
         self.progress = Progress()
         self.passes = 0  # how many files have been read into terms
         self.restamped = 0  # how many known files only have new times since the index was stored
@@ -159,10 +161,8 @@ class Sync:
     @contextmanager
     def _reading_ahead(self) -> Iterator[ReadAhead]:
         """Have other processes read the new ones among many files meanwhile."""
-        config = self._config
-        settings = {"chunk_chars": config.chunk_chars, "embed_toc": config.embed_toc, "chinese": config.chinese}
         self._met = set()
-        ahead = ReadAhead(self._vault.root, settings, config.index_processes)
+        ahead = ReadAhead(self._vault.root, self._settings, self._config.index_processes)
         try:
             yield ahead
         finally:
@@ -294,27 +294,37 @@ class Sync:
             counts.unchanged += 1
             return
         self.passes += 1
-        if before is not None and is_extended(path) and self._extend(path, data, before, times):
+        if before is not None and is_extended(path) and extend(self.store, self._tokenizer, path, data, before, times):
             counts.changed += 1
             return
-        entry, units = read_entries(
-            path, data, self._tokenizer, chunk_chars=self._config.chunk_chars, embed_toc=self._config.embed_toc
-        )
-        entry.mtime, entry.ctime, entry.checked = times
         gathered = self._gathered
-        if before is not None:
+        if before is not None or gathered is None or gathered.counts is not counts or len(data) >= LARGE_BYTES:
+            batch = self._read_alone(path, data, digest)
+            [entry] = batch.entries
+            entry.mtime, entry.ctime, entry.checked = times
             with self.store.lock:
-                self._put(collect([(entry, units)]))
-            counts.changed += 1
+                self._put(batch)
+            counts.added += before is None
+            counts.changed += before is not None
             return
+        entry, units = self._entries(path, data)
+        entry.mtime, entry.ctime, entry.checked = times
         counts.added += 1
         with self.store.lock:
-            if gathered is None or gathered.counts is not counts:
-                self._put(collect([(entry, units)]))
-                return
             enough = gathered.add(entry, units)
         if enough:
             self.settle()
+
+    def _read_alone(self, path: str, data: bytes, digest: str) -> Batch:
+        """One file's content as a batch; a large one is read by another process, so that this one goes on meanwhile."""
+        batch = read_apart(self._vault.root, self._settings, self._config.index_processes, path, len(data))
+        if batch is not None and batch.entries[0].digest == digest:
+            return batch
+        return collect([self._entries(path, data)])
+
+    def _entries(self, path: str, data: bytes) -> tuple[FileEntry, list[UnitEntry]]:
+        config = self._config
+        return read_entries(path, data, self._tokenizer, chunk_chars=config.chunk_chars, embed_toc=config.embed_toc)
 
     def _read_at(self, checked: int, ctime: int, known: KnownFile | None = None) -> int:
         """When a file with new content counts as read that was read at ``checked``."""
@@ -352,28 +362,6 @@ class Sync:
             self.store.graph.set_file(path, known.packed_links, (known.title, *known.aliases))
             self.store.failed.pop(old, None)
             self.store.failed.pop(path, None)
-        return True
-
-    def _extend(self, path: str, data: bytes, before: tuple[str, int, int, str], times: tuple[int, int, int]) -> bool:
-        """Add a journal's new lines; False when it did not only grow by whole lines."""
-        digest, size, lines, fault = before
-        if fault or size == 0 or len(data) <= size or data[size - 1] != 0x0A:
-            return False
-        running = hashlib.sha256(data[:size])
-        if running.hexdigest() != digest:
-            return False
-        running.update(data[size:])
-        more = read_more(path, data[size:], self._tokenizer, base=size, first_line=lines + 1)
-        if more is None:
-            return False
-        with self.store.lock:
-            known = self.store.corpus.files.get(path)
-            if known is None or known.digest != digest:
-                return False
-            self.store.corpus.extend(path, more)
-            known.size, known.digest = len(data), running.hexdigest()
-            known.lines = lines + data.count(b"\n", size)
-            known.mtime, known.ctime, known.checked = times
         return True
 
     def _put(self, batch: Batch) -> None:

@@ -97,6 +97,16 @@ class Texts:
             self.settle()
         return number
 
+    def numbered(self, texts: Iterable[str]) -> Iterator[tuple[int, str, bool]]:
+        """The number of each text, the text, and whether it is new: those that are not there are added."""
+        many, self._many = self._many, True
+        try:
+            for text in texts:
+                number = self.known(text)
+                yield (self.add(text), text, True) if number is None else (number, text, False)
+        finally:
+            self.expect(many)
+
     def expect(self, many: bool) -> None:
         """Say whether many texts are about to come: they wait where they are found quickly until no more do."""
         self._many = many
@@ -123,13 +133,20 @@ class Texts:
 
     def forget(self, text: str) -> None:
         """Take a text out; one that is not there is no error."""
-        number = self.known(text)
-        if number is None:
-            return
-        if self._new.pop(text, None) is None:
-            self._numbers.discard(hash_of(text), number)
-        self.names[number] = ""
-        self._free.append(number)
+        self.forget_all((text,))
+
+    def forget_all(self, texts: Iterable[str]) -> None:
+        """The same of several different ones."""
+        settled = []
+        for text in texts:
+            number = self.known(text)
+            if number is None:
+                continue
+            if self._new.pop(text, None) is None:
+                settled.append((hash_of(text), number))
+            self.names[number] = ""
+            self._free.append(number)
+        self._numbers.discard_all(settled)
 
     def living(self) -> Iterator[tuple[int, str]]:
         """All texts with their numbers."""

@@ -40,12 +40,12 @@ def _by_file(corpus: Corpus) -> dict[str, dict[str, Any]]:
     out = {}
     for path, entry in corpus.files.items():
         slots = entry.slots
-        sections = corpus.column("section")[slots].tolist()
+        numbers, sections = corpus.column("section")[slots].tolist(), entry.sections
         links = corpus.anchors.links_of(path)
         out[path] = {
             "passages": [corpus.column(name)[slots].tolist() for name in _COMPARED],
             "speakers": [speakers[one] for one in corpus.column("speaker")[slots].tolist()],
-            "headings": [entry.headings(one) for one in sections],
+            "headings": [sections[one] if 0 <= one < len(sections) else () for one in numbers],
             "terms": terms[slots].tolist(),
             "fields": (entry.title, entry.tags, entry.aliases, entry.day, entry.kind, int(labels[entry.label_slot])),
             "wikilinks": entry.links,

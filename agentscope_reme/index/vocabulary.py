@@ -20,6 +20,7 @@ from .term_table import TermTable
 
 # Terms looked up while texts are added; beyond this many the look-up table starts over at the next settling.
 _MOST_KNOWN = 8_192
+_MOST_NEW = 262_144  # a dictionary that grows beyond this keeps other threads from running
 _NEWLINE = 0x0A
 _STEP = 8_192
 _PIECE = 131_072  # bytes
@@ -107,6 +108,10 @@ class Vocabulary:
 
     def numbers(self, terms: Sequence[str]) -> list[int]:
         """The numbers of terms; those that are not there are added."""
+        if len(terms) > _STEP:  # each call keeps other threads from running
+            return [number for at in range(0, len(terms), _STEP) for number in self.numbers(terms[at : at + _STEP])]
+        if len(self._new) > _MOST_NEW:
+            self.settle()
         if self._table is not None:
             different = list(dict.fromkeys(terms))
             numbers = self._table.numbers(packed(different)[:-1]).tolist() if different else []
@@ -233,9 +238,13 @@ class Vocabulary:
         """Move new terms to where they take little memory."""
         self._close_table()
         if self._new:
-            data = packed(self._new)
+            pieces = [packed(self._new[at : at + _STEP]) for at in range(0, len(self._new), _STEP)]
+            hashes = np.empty(len(self._new), np.uint32)
+            for number, piece in enumerate(pieces):
+                at = number * _STEP
+                hashes[at : at + _STEP] = list(map(crc32, piece[:-1].split(b"\n")))
+            data = b"".join(pieces)
             ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE) + 1
-            hashes = np.fromiter(map(crc32, data[:-1].split(b"\n")), np.uint32, len(ends))
             self._new = []
             self._append(data, ends, hashes)
         if len(self._known) > _MOST_KNOWN:

@@ -159,8 +159,7 @@ class LinkIndex:
         self._free.append(number)
 
     def _forget_names(self, number: int) -> None:
-        for name in self._names_of(number):
-            self._by_name.discard(hash_of(name), number)
+        self._by_name.discard_all((hash_of(name), number) for name in self._names_of(number))
         self._names[number] = b""
 
     def literal(self, target: str) -> list[str]:

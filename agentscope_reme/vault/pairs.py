@@ -2,13 +2,15 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from operator import eq
 from zlib import crc32
 
 NONE, SEVERAL = -1, -2  # instead of a number
 _FEW = 64  # new entries that are put to their places one by one; more are sorted in
+_SOME = 8  # entries that are taken out one by one; for more all are copied once
+_BLOCK = 16_384  # entries that are sorted in one call, which keeps all other threads from running
 
 
 def hash_of(text: str) -> int:
@@ -71,6 +73,23 @@ class Pairs:
         if at < len(self._sorted) and self._sorted[at] == pair:
             del self._apart()[at]
 
+    def discard_all(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Take some pairs out, as far as they are there."""
+        gone = array("Q", [key << 32 | number for key, number in pairs])
+        if len(gone) <= _SOME:
+            for pair in gone:
+                self.discard(pair >> 32, pair & 0xFFFFFFFF)
+            return
+        self.settle()
+        known, kept, at = self._sorted, array("Q"), 0
+        for pair in _ascending(gone):
+            found = bisect_left(known, pair, at)
+            if found < len(known) and known[found] == pair:
+                kept.extend(known[at:found])
+                at = found + 1
+        kept.extend(known[at:])
+        self._sorted, self._shared = kept[:], False
+
     def has(self, key: int) -> bool:
         """Whether a key has a number."""
         self.settle()
@@ -101,16 +120,50 @@ class Pairs:
         if not self._new:
             return
         if len(self._new) > _FEW:
-            # No set: it would take three times as much for a moment.
-            pairs = sorted(chain(self._sorted, self._new))
-            if any(map(eq, pairs, islice(pairs, 1, None))):
-                pairs = list(dict.fromkeys(pairs))
-            roomy = array("Q", pairs)
-            del pairs  # first: an object that stays would keep the room of those that go
-            self._sorted, self._shared = roomy[:], False
+            self._sorted, self._shared = _merged(self._sorted, _ascending(self._new))[:], False
         else:
             for pair in self._new:
                 at = bisect_left(self._sorted, pair)
                 if at == len(self._sorted) or self._sorted[at] != pair:
                     self._apart().insert(at, pair)
         self._new = array("Q")
+
+
+def _blocks(pairs: "Sequence[int]") -> "Iterator[Sequence[int]]":
+    return (pairs[at : at + _BLOCK] for at in range(0, len(pairs), _BLOCK))
+
+
+def _ascending(pairs: "Sequence[int]") -> "Sequence[int]":
+    """The same in order, sorted block by block; two runs at a time are then merged."""
+    runs: list[Sequence[int]] = [sorted(block) for block in _blocks(pairs)]
+    while len(runs) > 1:
+        merged: list[Sequence[int]] = [_merged(one, other) for one, other in zip(runs[::2], runs[1::2], strict=False)]
+        runs = merged + runs[2 * len(merged) :]
+    return runs[0] if runs else ()
+
+
+def _merged(pairs: "Sequence[int]", others: "Sequence[int]") -> "array[int]":
+    """Two ascending runs as one, each pair once. Has room to grow."""
+    out = array("Q")
+    at = 0
+    for block in _blocks(pairs):
+        end = bisect_left(others, block[-1], at)
+        while end - at > _BLOCK:  # all of the others below the block's last
+            first = bisect_left(block, others[at + _BLOCK])
+            _extend(out, block[:first], others[at : at + _BLOCK])
+            block, at = block[first:], at + _BLOCK
+        _extend(out, block, others[at:end])
+        at = end
+    for block in _blocks(others[at:]):
+        _extend(out, (), block)
+    return out
+
+
+def _extend(out: "array[int]", pairs: "Sequence[int]", others: "Sequence[int]") -> None:
+    """Add two ascending runs, of which no value lies below what is there, each value once."""
+    both = sorted(chain(pairs, others))
+    if any(map(eq, both, islice(both, 1, None))):
+        both = list(dict.fromkeys(both))
+    if out and both and out[-1] == both[0]:
+        del both[0]
+    out.extend(both)

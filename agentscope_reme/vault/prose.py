@@ -18,7 +18,7 @@ _UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*\r?$", re.MULTILINE)
 _ITEM = re.compile(r"([-*+]|[0-9]{1,9}[.)])(?=[ \t\r\n]|\Z)")
 _MARKUP = re.compile(r"\\.|`+|<!--")
 _TICKS = re.compile(r"`+")
-_NOT_ALL_PROSE = re.compile(r"[`\t]|~~~|    |<!--")
+_NOT_ALL_PROSE = ("`", "\t", "~~~", "    ", "<!--")
 _MAY_BEGIN_BLOCK = frozenset(" \t\r\n\f\v>`~<#*+-_=|0123456789")
 
 
@@ -27,7 +27,8 @@ def prose_spans(text: str, last: int | None = None) -> list[tuple[int, int]]:
 
     Those behind the character ``last`` may be left out.
     """
-    if _NOT_ALL_PROSE.search(text) is None:
+    # One after the other: an expression for all of them takes seven times as long, in one call.
+    if not any(sign in text for sign in _NOT_ALL_PROSE):
         return [(0, len(text))]
     return _Scanner(text).run(len(text) if last is None else last)
 

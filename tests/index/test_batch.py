@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.index import bundle
+from agentscope_reme.index import numbered as numbered_texts
 from agentscope_reme.index.batch import Receiver, collect
 from agentscope_reme.index.bundle import Sender
 from agentscope_reme.index.corpus import Corpus
@@ -30,7 +31,7 @@ units = st.builds(
     st.sampled_from([(), ("One",), ("One", "Two")]),
     st.integers(0, 31),
 )
-anchors = st.builds(Anchor, st.sampled_from(["a", "b.md", "c/d"]), words.filter(bool))
+anchors = st.builds(Anchor, st.sampled_from(["a", "b.md", "c/d"]), words.filter(bool), st.just(()))
 front = st.dictionaries(st.sampled_from(["pinned", "k"]), st.one_of(st.booleans(), st.text(max_size=3)), max_size=2)
 PATHS = [f"{name}.md" for name in "abcdefgh"]
 
@@ -121,6 +122,8 @@ def test_batches_of_a_reader_are_understood_whatever_became_of_those_before(hist
         with pytest.MonkeyPatch.context() as patch:
             if fate == "over":
                 patch.setattr(bundle, "MOST_TERMS", 3)  # the reader starts over
+            if fate in ("over", "put"):
+                patch.setattr(numbered_texts, "_PIECE", 4)  # what it tells comes in several pieces
             found = receiver.unpacked(sender.packed(copy(read)))
         if fate == "unused":
             for corpus in (one, piped):
@@ -157,6 +160,19 @@ def test_a_term_is_looked_up_once_for_all_texts_of_a_batch(monkeypatch):
     monkeypatch.setattr(Vocabulary, "numbers", lambda self, terms: asked.extend(terms) or real(self, terms))
     KeywordIndex().add([["otter", "river"], ["river", "river"], ["otter"]] * 100)
     assert asked == ["otter", "river"]
+
+
+def test_no_call_takes_all_the_terms_that_a_large_file_brings(monkeypatch):
+    monkeypatch.setattr(numbered_texts, "_PIECE", 50)
+    taken: list[int] = []
+    real = Vocabulary.numbers
+    monkeypatch.setattr(Vocabulary, "numbers", lambda self, terms: taken.append(len(terms)) or real(self, terms))
+    unit = UnitEntry(tuple(f"term{number}" for number in range(200)), 1, 1, -1, -1, 0, 0, "", 0)
+    corpus = Corpus()
+    corpus.put_batch(Receiver().unpacked(Sender().packed([(FileEntry("a.md", 1, 1, 1, 1, "d" * 64), [unit])])))
+    assert sum(taken) == 200
+    assert max(taken) < 10
+    assert corpus.units.names() == [f"term{number}" for number in range(200)]
 
 
 def test_a_term_of_a_reader_is_looked_up_once_for_all_its_batches(monkeypatch):

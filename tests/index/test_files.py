@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentscope_reme.index import packed_file
 from agentscope_reme.index.entries import FileEntry
 from agentscope_reme.index.files import Files, FilesById, Marked
+from agentscope_reme.index.packed_file import section_in
 from agentscope_reme.models import FileLink
 
 PATHS = ["a.md", "b.md", "x/a.md", "张三.md", "MEMORY.md"]
@@ -131,6 +133,18 @@ def test_files_put_together_are_as_those_put_one_by_one_and_none_is_there_when_o
     assert together["f.md"].mtime == 2
 
 
+@pytest.mark.parametrize("together", [2, 3, 7, 100])
+def test_heading_paths_read_as_they_were_put_however_many_are_packed_together(monkeypatch, together):
+    monkeypatch.setattr(packed_file, "TOGETHER", together)
+    paths = tuple((f"Part {number // 3}", f"Head {number}") for number in range(10))
+    files = Files()
+    known = files.put(entry("a.md", front={"made": "2024-01-01"}))
+    known.sections = paths
+    front, kept = known.front_and_sections
+    assert (front, known.sections) == ({"made": "2024-01-01"}, paths)
+    assert [section_in(kept, number) for number in range(-1, 12)] == [(), *paths, (), ()]
+
+
 def test_what_is_changed_of_a_file_is_changed_for_all_who_ask():
     files = Files()
     known = files.put(entry("a.md"))
@@ -139,8 +153,8 @@ def test_what_is_changed_of_a_file_is_changed_for_all_who_ask():
     again = files["a.md"]
     assert (again.mtime, again.digest, again.lines) == (10**18, "f" * 64, 7)
     assert again.slots.tolist() == [3, 9]
-    assert again.headings(0) == ("Head",)
-    assert again.headings(1) == ()
+    assert section_in(again.front_and_sections[1], 0) == ("Head",)
+    assert section_in(again.front_and_sections[1], 1) == ()
 
 
 def test_an_object_of_before_shows_what_was():

@@ -1,7 +1,9 @@
 """The link graph: what leads where, whatever the order in which files came and went."""
 
 import asyncio
+import marshal
 from contextlib import nullcontext
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme import ReMeConfig
-from agentscope_reme.index import Index
+from agentscope_reme.index import Index, link_records
 from agentscope_reme.index.graph import Edge, LinkGraph
 from agentscope_reme.index.link_records import packed_links
 from agentscope_reme.index.texts import Texts
@@ -87,6 +89,47 @@ def test_unresolved_links_are_those_to_missing_ambiguous_and_outside_files() -> 
     both = graph({"x/n.md": "", "y/n.md": "", "a.md": "[[n]]"}, "obsidian")
     [edge] = both.unresolved()
     assert edge.resolution.candidates == ("x/n.md", "y/n.md")
+
+
+def unpacked(monkeypatch) -> list[int]:
+    """How many links each call unpacks from now on."""
+    counts: list[int] = []
+
+    def loads(data):
+        found = marshal.loads(data)
+        counts.append(len(found))
+        return found
+
+    monkeypatch.setattr(link_records, "marshal", SimpleNamespace(loads=loads, dumps=marshal.dumps))
+    return counts
+
+
+def test_the_links_of_a_note_are_unpacked_once_for_all_that_lead_nowhere(monkeypatch) -> None:
+    built = graph({"a.md": "\n".join(f"[[ghost {number}.md]]" for number in range(200)), "b.md": "[[ghost 3.md]]"})
+    counts = unpacked(monkeypatch)
+    found = built.unresolved()
+    assert [(edge.link.source_path, edge.link.line) for edge in found] == [
+        *(("a.md", line) for line in range(1, 201)),
+        ("b.md", 1),
+    ]
+    assert sorted(counts) == [1, 200]
+
+
+def test_of_a_note_with_very_many_links_a_few_are_unpacked_together(monkeypatch) -> None:
+    monkeypatch.setattr(link_records, "TOGETHER", 10)
+    text = "\n".join(f"[[note {number}.md]]" for number in range(95))
+    built = graph({"a.md": text, "b.md": "[[a.md]]"})
+    links = parse_links(text, "a.md")
+    assert built.links("a.md") == links
+    assert packed_links(links) == packed_links(built.links("a.md"))
+    counts = unpacked(monkeypatch)
+    assert [one.path for one in built.neighbours("a.md", 3)] == ["note 0.md", "note 1.md", "note 2.md", "b.md"]
+    assert len(built.traverse("a.md", 1, "out", 5)) == 6
+    assert max(counts) == 10
+    assert sum(counts) < 95
+    built.set_file("a.md", parse_links("[[b.md]]", "a.md"))
+    assert ends(built.unresolved()) == []
+    assert ends(built.outlinks("a.md")) == [("a.md", "b.md")]
 
 
 def test_a_link_resolves_once_its_file_exists_and_no_longer_when_it_is_gone() -> None:

@@ -1,5 +1,6 @@
 """Other processes read a large new vault, and the index is the same as if this one had."""
 
+import hashlib
 import random
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 from agentscope_reme import ReMeConfig
 from agentscope_reme.index import Index, read_ahead
+from agentscope_reme.index import sync as sync_module
 from agentscope_reme.index.sync import Sync
 from agentscope_reme.index.verification import differences
 from agentscope_reme.vault import Vault
@@ -36,7 +38,7 @@ def small_vaults_have_helpers(monkeypatch):
     monkeypatch.setattr(read_ahead, "LEAST_BYTES", 1)
 
 
-def built(root: Path, processes: int):
+def built(root: Path, processes: int | None):
     index = Index(Vault(root), ReMeConfig(vault_dir=root, index_processes=processes))
     opened = index._opened()
     return opened.sync.scan(), opened
@@ -183,6 +185,57 @@ def test_what_another_thread_has_looked_at_meanwhile_is_not_put_as_a_helper_read
     _, opened = built(vault, 1)
     assert seen == [[len("A quokka.\n"), False]]
     assert differences(opened.store.corpus, built(vault, 0)[1].store.corpus) == []
+
+
+def large_note(words: str) -> str:
+    return f"# Large\n\n{words} [[note-3]]\n\n" + "An otter in the river, 花园 and a bridge. " * 13_000
+
+
+def test_a_large_file_is_read_by_another_process_also_alone_and_again(vault, monkeypatch):
+    monkeypatch.setattr(read_ahead, "LEAST_BYTES", 3_000_000)
+    read_here: list[str] = []
+    real = sync_module.read_entries
+    monkeypatch.setattr(
+        sync_module, "read_entries", lambda path, *args, **kw: read_here.append(path) or real(path, *args, **kw)
+    )
+    _, opened = built(vault, None)
+    assert len(read_here) == 132
+    read_here.clear()
+    (vault / "large.md").write_text(large_note("Newly written"), encoding="utf-8")
+    assert opened.sync.scan().added == 1
+    (vault / "large.md").write_text(large_note("Changed since"), encoding="utf-8")
+    assert opened.sync.check(["large.md"]).changed == 1
+    assert read_here == []
+    assert differences(opened.store.corpus, built(vault, 0)[1].store.corpus) == []
+    assert "large.md" in read_here, "with no process to read it this one does"
+
+
+@pytest.mark.parametrize("helper", ["import sys; sys.stdin.buffer.read(20)", "raise SystemExit"])
+def test_a_large_file_whose_reader_dies_is_read_here(vault, monkeypatch, helper):
+    _, opened = built(vault, 0)
+    opened.sync._config = ReMeConfig(vault_dir=vault)
+    monkeypatch.setattr(read_ahead, "_RUN", helper)
+    (vault / "large.md").write_text(large_note("Newly written"), encoding="utf-8")
+    assert opened.sync.check(["large.md"]).added == 1
+    assert opened.store.corpus.files["large.md"].units > 1
+
+
+def test_a_large_file_that_changes_while_it_is_read_is_not_taken_for_what_it_was(vault, monkeypatch):
+    _, opened = built(vault, 0)
+    opened.sync._config = ReMeConfig(vault_dir=vault)
+    real = sync_module.read_apart
+
+    def read(root, settings, wanted, path, size):
+        (vault / path).write_text(large_note("Changed since"), encoding="utf-8")
+        return real(root, settings, wanted, path, size)
+
+    monkeypatch.setattr(sync_module, "read_apart", read)
+    (vault / "large.md").write_text(large_note("Newly written"), encoding="utf-8")
+    opened.sync.check(["large.md"])
+    known = opened.store.corpus.files["large.md"]
+    assert known.digest == hashlib.sha256(large_note("Newly written").encode()).hexdigest()
+    opened.sync.scan()
+    assert opened.store.corpus.files["large.md"].digest == hashlib.sha256((vault / "large.md").read_bytes()).hexdigest()
 
 
 SETTINGS = {"chunk_chars": 1200, "embed_toc": True, "chinese": "bigram"}

@@ -48,6 +48,29 @@ async def test_an_unchanged_vault_is_not_read_into_terms_again(stored, open_inde
     assert index.status()["persisted"] is True
 
 
+async def test_a_note_with_very_many_headings_and_links_is_stored_in_lines_of_a_bounded_length(
+    put, open_index, vault_dir, monkeypatch
+):
+    from agentscope_reme.index import files
+
+    monkeypatch.setattr(files, "TOGETHER", 20)
+    put("a.md", "The ferry.\n")
+    parts = (f"# Pier {number}\n\nThe ferry {number}, see [[{number}.md]].\n\n" for number in range(300))
+    put("large.md", "".join(parts))
+    put("other.md", "# Pier\n\n[[a.md]]\n")
+    index = open_index()
+    await index.sync()
+    links = index.graph.links("large.md")
+    await index.close()
+    lines = zstandard.ZstdDecompressor().decompressobj().decompress(index_file(vault_dir).read_bytes()).splitlines()
+    assert max(map(len, lines)) < 2_500
+    index = open_index()
+    hit = (await index.search("ferry 77", 1)).hits[0]
+    assert (hit.headings, index._opened().sync.passes) == (("Pier 77",), 0)
+    assert index.graph.links("large.md") == links
+    assert await index.verify() == ()
+
+
 async def test_files_changed_while_no_process_ran_are_found(stored, open_index, put, vault_dir):
     put("3.md", "The tram leaves at noon.\n")
     (vault_dir / "4.md").unlink()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentscope_reme.errors import StateError
-from agentscope_reme.index import freshness
+from agentscope_reme.index import Index, freshness
 from agentscope_reme.index.store import is_gone
 from agentscope_reme.vault.paths import Folder
 
@@ -93,6 +93,38 @@ async def test_a_growing_journal_is_not_read_again(put, open_index, vault_dir, m
         assert hit.start_line <= number + 1 <= hit.end_line
         assert f"number{number} " in hit.text
     assert read == [1, 1, 1]
+
+
+async def test_much_that_is_added_to_a_journal_is_read_step_by_step(put, open_index, vault_dir, monkeypatch):
+    from agentscope_reme.index import extended
+    from agentscope_reme.index.verification import differences
+
+    def line(number: int) -> str:
+        message = {"id": f"m{number}", "name": "Ann", "role": "user", "content": f"Message number{number} of the talk."}
+        return json.dumps({"id": f"m{number}", "seq": number, "msg": message, "marks": [], "tokens": 5}) + "\n"
+
+    monkeypatch.setattr(extended, "STEP_BYTES", 1_000)
+    put("session/dialog/s.jsonl", line(0))
+    index = open_index()
+    await index.sync()
+    read: list[int] = []
+    real = extended.read_more
+    monkeypatch.setattr(
+        extended, "read_more", lambda path, data, *args, **kw: read.append(len(data)) or real(path, data, *args, **kw)
+    )
+    with (vault_dir / "session/dialog/s.jsonl").open("a", encoding="utf-8") as journal:
+        journal.write("".join(map(line, range(1, 60))))
+        journal.write(line(60)[:20])  # the last line is still being written
+    hit = (await index.search("number59", 1)).hits[0]
+    assert "number59 " in hit.text
+    assert len(read) > 5
+    assert max(read) < 1_000 + 2 * len(line(59))
+    put("session/dialog/s.jsonl", "".join(map(line, range(61))))
+    assert "number60 " in (await index.search("number60", 1)).hits[0].text
+    fresh = Index(index.vault, index.config)
+    await fresh.sync()
+    assert differences(index._opened().store.corpus, fresh._opened().store.corpus) == []
+    await fresh.close()
 
 
 async def test_a_torn_last_line_is_completed_without_being_found_twice(put, open_index, vault_dir):

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentscope_reme.index import vocabulary as vocabulary_module
 from agentscope_reme.index.vocabulary import Vocabulary
 
 terms = st.text(st.characters(exclude_characters="\n"), max_size=6)
@@ -74,6 +75,23 @@ def test_many_terms_looked_up_together_get_the_numbers_they_would_get_one_by_one
         together = Vocabulary(together.packed())
     assert together.numbers(asked) == [one_by_one.numbers([term])[0] for term in asked]
     assert together.names() == one_by_one.names()
+
+
+@given(st.lists(st.lists(terms, max_size=30), max_size=5))
+def test_terms_get_the_same_numbers_when_few_are_looked_up_and_settled_in_one_call(sequence):
+    whole, by_parts = Vocabulary(), Vocabulary()
+    for asked in sequence:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(vocabulary_module, "_STEP", 3)
+            patch.setattr(vocabulary_module, "_MOST_NEW", 5)
+            found = by_parts.numbers(asked)
+            assert len(by_parts._new) <= 5 + 3
+        assert found == whole.numbers(asked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vocabulary_module, "_STEP", 3)
+        by_parts.settle()
+    assert by_parts.packed() == whole.packed()
+    assert by_parts.hashes().tolist() == whole.hashes().tolist()
 
 
 def test_hashes_of_other_terms_are_refused():
