@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ReMeError
 from ..vault.encoding import shown_text
 from .corpus import Corpus
+from .derived import DerivedTexts
 from .files import KnownFile
 from .keyword_columns import Ints
 from .packed_file import section_in
 from .packing import ELLIPSIS, SMALLEST_CLIP, Excerpt, Group, clip_text, count_tokens
-from .reading import decode
 from .speakers import spoken
+from .texts import PackedTexts
 
 if TYPE_CHECKING:
     from ..vault.notes import Vault
@@ -62,13 +63,20 @@ class ExcerptReader:
     """
 
     def __init__(
-        self, vault: "Vault", corpus: Corpus, chunk_chars: int, score_sentence: Callable[[str], float]
+        self,
+        vault: "Vault",
+        corpus: Corpus,
+        chunk_chars: int,
+        score_sentence: Callable[[str], float],
+        derived: DerivedTexts | None = None,
     ) -> None:
         self._vault, self._corpus, self._chunk_chars = vault, corpus, chunk_chars
         self._score_sentence = score_sentence
         self._columns: list[Ints] = []
         self._files: dict[int, SeenFile] = {}  # by id
-        self._derived: dict[str, tuple[Unit, ...]] = {}
+        self._derived: dict[str, PackedTexts] = {}
+        self._texts = derived or DerivedTexts()
+        self._line: tuple[str, int, tuple[Unit, ...]] = ("", -1, ())  # of a journal, which was taken apart last
         self.stale: set[str] = set()
 
     def excerpt(self, slot: int, score: float) -> Excerpt | None:
@@ -156,13 +164,16 @@ class ExcerptReader:
             return None
         if entry.kind != "journal":
             return _shown(data)
-        from .chunker import read_document
-
-        first = corpus.column("first").item(slot)
-        line = shown_text(data)
-        units = read_document(entry.path, line, first_line=first, with_chunks=False).units
-        part = self._part_of_line(entry, slot)
+        units, part = self._units_of_line(entry, begin, data), self._part_of_line(entry, slot)
         return units[part].text if part < len(units) else None
+
+    def _units_of_line(self, entry: KnownFile, begin: int, data: bytes) -> "tuple[Unit, ...]":
+        """The units of a journal's line, which begins at a byte; a long one has many, which are asked for in turn."""
+        if self._line[:2] != (entry.path, begin):
+            from .chunker import read_document
+
+            self._line = (entry.path, begin, read_document(entry.path, shown_text(data), with_chunks=False).units)
+        return self._line[2]
 
     def _checked(self, file: SeenFile, begin: int, stop: int, check: int) -> bytes | None:
         """Some bytes of a file; None when they are not those that were indexed."""
@@ -173,7 +184,7 @@ class ExcerptReader:
         """Which unit of its line this is: a long turn has several."""
         begins = self._corpus.column("begin")
         number = first = int(self._corpus.column("number")[slot])
-        while first > 0 and begins[entry.slots[first - 1]] == begins[slot]:
+        while first > 0 and begins[entry.slot_of(first - 1)] == begins[slot]:
             first -= 1
         return number - first
 
@@ -182,19 +193,15 @@ class ExcerptReader:
         if entry.path not in self._derived:
             import hashlib
 
-            from .chunker import read_document
-
             try:
                 data = self._vault.storage.read(entry.path)
             except (ReMeError, OSError):
                 return None
             if hashlib.sha256(data).hexdigest() != entry.digest:
                 return None
-            text = decode(data)[0]
-            document = read_document(entry.path, text, chunk_chars=self._chunk_chars, with_chunks=False)
-            self._derived[entry.path] = document.units
-        units = self._derived[entry.path]
-        return units[number].text if number < len(units) else ""
+            self._derived[entry.path] = self._texts.of(entry.path, data, entry.digest, self._chunk_chars)
+        texts = self._derived[entry.path]
+        return texts[number] if number < len(texts) else ""
 
     def file(self, group: Group) -> SeenFile:
         """The file of a group of excerpts that were read here."""

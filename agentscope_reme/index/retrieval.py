@@ -10,6 +10,7 @@ from ..models import SearchHit, SearchResult, SearchStatus
 from .boosts import Context, days_of
 from .copies import copies_among
 from .day_closeness import closeness_by_day
+from .derived import DerivedTexts
 from .excerpts import ExcerptReader
 from .filters import allowed_slots
 from .links import linked_notes
@@ -63,6 +64,7 @@ class Retriever:
     ) -> None:
         self._vault, self._store, self._tokenizer = vault, store, tokenizer
         self._weights, self._chunk_chars = weights, chunk_chars
+        self._derived = DerivedTexts()
         self.vectors: VectorArm | None = None
         self._standing = Standing()
         self._links = SoftLinks(store)
@@ -89,7 +91,8 @@ class Retriever:
         ranked = rank(corpus, query, context, self._weights, want)
         if not ranked.found:
             return SearchResult("none", note=_nothing(request, query, context.allowed), query=request.query), set()
-        reader = ExcerptReader(self._vault, corpus, self._chunk_chars, self._sentence_score(query))
+        score = self._sentence_score(query)
+        reader = ExcerptReader(self._vault, corpus, self._chunk_chars, score, self._derived)
         slots, scores, files = self._shown(ranked, request)
         places = list(zip(files, corpus.column("number")[slots].tolist(), strict=True))
 

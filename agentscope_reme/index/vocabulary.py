@@ -24,6 +24,7 @@ _MOST_NEW = 262_144  # a dictionary that grows beyond this keeps other threads f
 _NEWLINE = 0x0A
 _STEP = 8_192
 _PIECE = 131_072  # bytes
+_MANY_KEPT = 65_536  # terms
 _ALL = slice(None)
 _MANY = 64  # terms that are looked up together rather than one by one
 
@@ -272,8 +273,12 @@ class Vocabulary:
         begins = self._begins.whole()
         sizes = np.diff(begins)[numbers]
         after = np.append(0, np.cumsum(sizes))
-        at = np.arange(after[-1]) + np.repeat(begins[numbers] - after[:-1], sizes)
-        self._packed = np.frombuffer(self._packed, np.uint8)[at].tobytes()
+        shifts, data, kept = begins[numbers] - after[:-1], np.frombuffer(self._packed, np.uint8), []
+        for first in range(0, len(numbers), _MANY_KEPT):  # each call keeps other threads from running
+            some = slice(first, first + _MANY_KEPT)
+            end = after[min(first + _MANY_KEPT, len(numbers))]
+            kept.append(data[np.arange(after[first], end) + np.repeat(shifts[some], sizes[some])].tobytes())
+        self._packed = b"".join(kept)
         self._begins = Ends(after)
         new_number = np.full(len(self._lower), -1, np.int32)
         new_number[numbers] = np.arange(len(numbers))

@@ -1,9 +1,11 @@
 """What a search reads of the vault: the files it shows, each once."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from agentscope_reme.index import derived
 from agentscope_reme.index.packing import count_tokens
 
 
@@ -71,3 +73,62 @@ async def test_what_says_nothing_between_two_passages_does_not_fill_the_result(p
 async def test_headings_between_passages_are_shown(put, open_index):
     put("a.md", "\n".join(f"## Day {number}\n\nThe zebra eats grass {number}.\n" for number in range(5)))
     assert "## Day 3" in (await open_index().search("zebra grass", limit=1)).hits[0].text
+
+
+@pytest.fixture
+def taken_apart(monkeypatch) -> list[str]:
+    """Paths of the files that are taken apart from now on, to be indexed or to be shown."""
+    from agentscope_reme.index import chunker
+
+    paths: list[str] = []
+    real = chunker.read_document
+    monkeypatch.setattr(
+        chunker, "read_document", lambda path, *args, **kw: paths.append(path) or real(path, *args, **kw)
+    )
+    return paths
+
+
+async def test_a_file_whose_text_is_escaped_is_taken_apart_once_for_many_searches(put, open_index, taken_apart):
+    put("resource/a.html", "".join(f"<p>The zebra &amp; {number} others.</p>\n" for number in range(9)))
+    put(
+        "resource/b.txt",
+        "\n\n".join(f"Das Z\u00e4hlwerk {number} l\u00e4uft f\u00fcr uns." for number in range(9)).encode("cp1252"),
+    )
+    index = open_index()
+    await index.sync()
+    taken_apart.clear()
+    for number in range(5):
+        assert f"zebra & {number}" in (await index.search(f"zebra {number}")).hits[0].text
+        assert f"Z\u00e4hlwerk {number}" in (await index.search(f"Z\u00e4hlwerk {number}")).hits[0].text
+    assert sorted(taken_apart) == ["resource/a.html", "resource/b.txt"]
+    put("resource/a.html", "<p>Another zebra &lt; 7.</p>\n")
+    await index.sync()
+    taken_apart.clear()
+    assert (await index.search("zebra")).hits[0].text == "Another zebra < 7."
+    assert taken_apart == ["resource/a.html"]
+
+
+async def test_texts_that_were_taken_apart_are_kept_within_bounds(put, open_index, taken_apart, monkeypatch):
+    monkeypatch.setattr(derived, "KEPT_BYTES", 120)
+    for name in "abc":
+        put(f"resource/{name}.html", f"<p>The {name * 5} zebra &amp; {'other ' * 8}</p>\n")
+    index = open_index()
+    await index.sync()
+    taken_apart.clear()
+    for name in "abbca":
+        assert f"{name * 5} zebra &" in (await index.search(name * 5, 1)).hits[0].text
+    assert [path[9] for path in taken_apart] == ["a", "b", "c", "a"]
+
+
+async def test_a_long_turn_is_taken_apart_once_for_all_its_passages(put, open_index, taken_apart):
+    parts = " ".join(
+        f"The zebra {number} grazes far away from all the others, near the river." for number in range(200)
+    )
+    message = {"id": "m", "name": "Ann", "role": "user", "content": parts}
+    put("session/dialog/s.jsonl", json.dumps({"id": "m", "seq": 0, "msg": message, "marks": [], "tokens": 5}) + "\n")
+    index = open_index()
+    await index.sync()
+    taken_apart.clear()
+    hits = (await index.search("zebra grazes river", 5, token_budget=4_000)).hits
+    assert sum(hit.text.count("zebra") for hit in hits) > 50
+    assert len(taken_apart) <= 2  # once by its line, and where another text was shown between
