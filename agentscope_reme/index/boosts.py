@@ -62,7 +62,8 @@ def days_asked_for(corpus: Corpus, query: "QueryTerms", context: Context) -> tup
         days = days[near | inside(query.dates, days)]
         return days, days
     days = days[near]
-    short = tuple(mention for mention in query.dates if mention.length <= SHORT)
+    long = {mention.begin for mention in query.dates if mention.length > SHORT}
+    short = tuple(mention for mention in query.dates if mention.begin not in long)
     return days, days if len(short) == len(query.dates) else days[closeness_by_day(short)(days) >= 0.9]
 
 

@@ -10,6 +10,7 @@ from .periods import (
     Rule,
     feast_days,
     group,
+    lately,
     latest,
     month_from,
     months,
@@ -182,8 +183,10 @@ def _lately(match: Match, today: date) -> tuple[Days, ...]:
         back = -(-int(group(match, "hours")) // 24)
     elif group(match, "long"):
         back = 15 if group(match, "long") == "半个月" else 183
+    elif unit:
+        back = {"天": 6, "日": 6, "周": 42, "星": 42, "礼": 42, "月": 150, "年": 1800}[unit]
     else:
-        back = {"天": 6, "日": 6, "周": 42, "星": 42, "礼": 42, "月": 150, "年": 1800}.get(unit, 14)
+        return lately(today)
     return (spanning(today - timedelta(days=back), today),)
 
 

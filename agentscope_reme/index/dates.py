@@ -190,6 +190,7 @@ def closeness(mentions: tuple[DateMention, ...], day: str) -> float:
     Retrieval ledger, step 7, with the exact day a little above its neighbours. A day (or week, or range): 1 inside, .97
     one day off, then 1 - .06 k up to 10 days after, .2 up to 30 days after and 20 before. A month: 1 inside, .5 in the
     first half of the month after, .25 in the second. A year: .3. A day that cannot be read is 0.
+    Days, weeks and ranges that depend on a clock are meant as they are: .2 up to 10 days after, .1 two days before.
     """
     try:
         when = date.fromisoformat(day[:10])
@@ -230,6 +231,9 @@ def _near(mention: DateMention, span: tuple[date, date] | None, when: date) -> f
     if inside:
         return 1.0
     after, before = (when - last).days, (first - when).days
+    if mention.relative and mention.grain != "month":
+        # "Last Friday" is that day: what was written later may be about it, the day before is another one.
+        return 0.2 if 0 < after <= 10 else 0.1 if 0 < before <= 2 else 0.0
     if mention.grain == "month":
         if not 0 < after <= 31 or (when.year * 12 + when.month) - (last.year * 12 + last.month) != 1:
             return 0.0

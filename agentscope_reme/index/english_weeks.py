@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 
 from ..expression import expression
-from .periods import Days, Match, Rule, group, month_from, months, quarter, spanning, week_of
+from .periods import Days, Match, Rule, group, lately, month_from, months, quarter, spanning, week_of
 from .time_words import COUNT_WORDS, WEEKDAY_NAMES, weekday_number
 
 _YEAR = r"(?:19[5-9]\d|20\d\d)"
@@ -78,7 +78,7 @@ def _last_few(match: Match, today: date) -> tuple[Days, ...]:
 
 
 def _lately(match: Match, today: date) -> tuple[Days, ...]:
-    return (spanning(today - timedelta(days=14), today),)
+    return lately(today)
 
 
 def _back(match: Match, today: date) -> tuple[Days, ...]:
@@ -165,7 +165,10 @@ ENGLISH_WEEKS: tuple[Rule, ...] = (
     ),
     Rule(
         ("recent", "lately", "of late", "these days"),
-        expression(r"\b(?:(?:most\s+)?recently|lately|of\s+late|these\s+days|in\s+recent\s+days)\b"),
+        expression(
+            r"\b(?:(?:most\s+)?recently|lately|of\s+late|these\s+days|in\s+recent\s+days"
+            r"|(?<!most )recent(?!\s+(?:years|decades|months)))\b"
+        ),
         _lately,
         False,
     ),

@@ -69,7 +69,8 @@ _ENGLISH: dict[str, Feast] = {
     r"black friday": _weekday(11, 22, 3, 1),
     r"christmas eve": _fixed(12, 24),
     r"boxing day": _fixed(12, 26),
-    r"(?:christmas|xmas)(?: day)?": _fixed(12, 25),
+    r"(?:christmas|xmas) day": _fixed(12, 25),
+    r"christmas|xmas": _fixed(12, 24, 3),
 }
 _CHINESE: dict[str, Feast] = {
     "元旦": _fixed(1, 1),
@@ -88,7 +89,7 @@ _CHINESE: dict[str, Feast] = {
     "感恩节": _weekday(11, 22, 3),
     "双十二|双12(?!\\d)": _fixed(12, 12),
     "平安夜": _fixed(12, 24),
-    "圣诞节?(?!老人|树)": _fixed(12, 25),
+    "圣诞节?(?!老人|树)": _fixed(12, 24, 3),
     "复活节": _easter(-2, 4),
     "春节|农历新年|(?<![超通经])过年(?![龄度代份])": _lunar(NEW_YEAR, -1, 8),
     "除夕|大?年三十": _lunar(NEW_YEAR, -1),

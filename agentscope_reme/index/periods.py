@@ -120,6 +120,14 @@ def part_of(days: Days, part: str) -> Days:
     return months(first.year, month, count)
 
 
+def lately(today: date) -> tuple[Days, ...]:
+    """The last two weeks, of which later days are likelier."""
+    return tuple(
+        spanning(today - timedelta(days=back), today)._replace(likely=likely)
+        for back, likely in ((14, 0.97), (7, 0.98), (3, 0.99), (1, 1.0))
+    )
+
+
 def quarter(year: int, number: int) -> Days:
     """A quarter of a year, 1 to 4; others lie in the years before and after."""
     return months(year, 3 * number - 2, 3)

@@ -105,6 +105,9 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
                 segment = segment.replace(name, f" {name} ")
         for piece in pieces(segment):
             _add_piece(parts, piece, tokenizer)
+    if dates and not parts.groups:
+        # Nothing but "the day before yesterday": who writes such words elsewhere means other days.
+        parts.weights = {term: weight for term, weight in parts.weights.items() if term in parts.date_terms}
     stop_only = not parts.groups and not dates
     if stop_only:
         _fall_back(parts, plain_text, tokenizer)

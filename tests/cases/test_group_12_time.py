@@ -83,9 +83,9 @@ async def test_c12_03_a_day_asked_for_brings_that_days_notes_without_a_shared_wo
         ("what happened last quarter", "2025-12-01", "2025-12-31"),
         ("在第一季度发生了什么", "2026-01-01", "2026-03-18"),
         ("what did I do at Christmas", "2025-12-24", "2025-12-26"),
-        ("春节做了什么", "2026-02-15", "2026-02-24"),
-        ("the week of 2 March", "2026-03-01", "2026-03-09"),
-        ("周五做了什么", "2026-03-12", "2026-03-14"),
+        ("春节做了什么", "2026-02-16", "2026-02-23"),
+        ("the week of 2 March", "2026-03-02", "2026-03-08"),
+        ("周五做了什么", "2026-03-13", "2026-03-13"),
         ("what did I do recently", "2026-03-04", "2026-03-18"),
         ("what did we do in March", "2026-03-01", "2026-03-18"),
     ],
@@ -100,7 +100,7 @@ async def test_c12_03_stretches_of_the_calendar_are_days_asked_for(
     result = await index.search(query)
     assert result.status == "ok"
     assert all(first <= hit.date <= last for hit in result.hits)
-    assert len(result.hits) >= 3
+    assert result.hits
     await index.close()
 
 
@@ -161,4 +161,27 @@ async def test_c12_03_a_note_of_a_day_is_told_by_the_names_that_other_programs_g
     index = index_of(vault_dir, {path: "walnut table\n", "other.md": "cherry chair\n"})
     result = await index.search("昨天做了什么")
     assert [(hit.path, hit.date) for hit in result.hits] == [(path, "2026-03-17")]
+    await index.close()
+
+
+async def test_c12_03_a_day_that_depends_on_the_clock_comes_before_days_near_it(vault_dir: Path) -> None:
+    files = {
+        "daily/2026-03-13/note.md": "Anna fixed the login bug, which had cost us most of the week before.\n",
+        "daily/2026-03-16/note.md": "Call with Anna.\n",
+        "daily/2026-03-17/note.md": "Bought coffee beans.\n",
+        "daily/2025-10-02/note.md": "National day trip, the day of the boat.\n",
+        "daily/2026-03-06/note.md": "Saw the dentist.\n",
+    }
+    index = index_of(vault_dir, files)
+    for query, day in (
+        ("what did Anna do last Friday", "2026-03-13"),
+        ("the day before yesterday", "2026-03-16"),
+        ("five days ago", "2026-03-13"),
+        ("最近做了什么", "2026-03-17"),
+        ("what did I do recently", "2026-03-17"),
+    ):
+        assert (await index.search(query)).hits[0].date == day, query
+    yesterday = await index.search("昨天做了什么")
+    assert [hit.date for hit in yesterday.hits] == ["2026-03-17"], "and not what was done on another day"
+    assert (await index.search("who crashed the zeppelin recently")).status == "weak"
     await index.close()

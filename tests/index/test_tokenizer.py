@@ -270,6 +270,8 @@ def test_words_for_a_day_are_looked_for_but_are_no_content() -> None:
     asked = tokenizer.query("昨天做了什么", date(2026, 3, 18))
     assert asked.content_terms == ()
     assert asked.dates[0].first == "2026-03-17"
+    assert asked.terms == ("2026-03-17",), "who asks for nothing else wants that day, not another day's yesterday"
+    asked = tokenizer.query("昨天的会议", date(2026, 3, 18))
     assert {"昨天", "2026-03-17"} <= set(asked.terms)
     assert tokenizer.query("meeting last week", date(2026, 3, 18)).content_terms == ("meet",)
 
