@@ -9,8 +9,8 @@ import contextvars
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import TypeVar
+from contextlib import suppress
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -39,17 +39,49 @@ class OwnThread:
         if not self._closed:
             if self._process != os.getpid():
                 self._start()  # a fork has the object and not the thread
-            called = partial(contextvars.copy_context().run, work, *arguments)
+            outcome = asyncio.get_running_loop().create_future()
             try:
-                answer = asyncio.get_running_loop().run_in_executor(self._executor, called)
+                self._executor.submit(_tell, outcome, contextvars.copy_context(), work, arguments)
             except RuntimeError:
                 if not self._closed:
                     raise
             else:
-                return await answer
+                return await _heard(outcome)
         return await asyncio.to_thread(work, *arguments)  # closed while somebody waited for the files, or this moment
 
     def close(self) -> None:
         """Let the thread end when what it was given is done. Safe to call twice."""
         self._closed = True
         self._executor.shutdown(wait=False)
+
+
+def _tell(
+    outcome: "asyncio.Future[Any]",
+    context: contextvars.Context,
+    work: Callable[..., Any],
+    arguments: tuple[object, ...],
+) -> None:
+    """Do what was asked for, and give it to the event loop at once, without the executor's own future between them."""
+    if outcome.cancelled():
+        return
+    try:
+        found: tuple[Any, BaseException | None] = context.run(work, *arguments), None
+    except BaseException as error:
+        found = None, error
+    with suppress(RuntimeError):  # an event loop that has ended meanwhile: nobody listens
+        outcome.get_loop().call_soon_threadsafe(_settle, outcome, found)
+
+
+def _settle(outcome: "asyncio.Future[Any]", found: tuple[Any, BaseException | None]) -> None:
+    if not outcome.done():
+        outcome.set_result(found)
+
+
+async def _heard(outcome: "asyncio.Future[Any]") -> Any:
+    answer, error = await outcome
+    if error is None:
+        return answer
+    try:
+        raise error
+    finally:
+        del error, outcome  # else the error would hold this frame, and this frame the error

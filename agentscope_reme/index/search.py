@@ -193,10 +193,10 @@ class Index(LinkQuestions, VectorQuestions):
             raise StateError("the index is closed; make a new one to search again")
 
     def _opened(self) -> "Opened":
-        from .opened import Opened
-
         with self._opening:
             if self._open is None:
+                from .opened import Opened
+
                 self._open = Opened.load(self.vault, self.config, self._weights)
                 self._open.retriever.vectors = self._vectors
             return self._open

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -71,6 +72,46 @@ async def test_an_error_reaches_the_caller_and_the_next_one_is_answered(thread):
     with pytest.raises(ZeroDivisionError):
         await thread.run(divmod, 1, 0)
     assert await thread.run(divmod, 7, 2) == (3, 1)
+
+
+async def test_an_error_that_would_end_an_iteration_reaches_the_caller_as_an_error(thread):
+    async with asyncio.timeout(10):
+        with pytest.raises(RuntimeError) as caught:
+            await thread.run(next, iter(()))
+    assert isinstance(caught.value.__cause__, StopIteration)
+
+
+def test_what_is_running_when_its_event_loop_ends_is_followed_by_the_next(thread):
+    running, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        running.set()
+        go_on.wait(10)
+
+    async def leave() -> None:
+        asking = asyncio.create_task(thread.run(hold))
+        await asyncio.to_thread(running.wait, 10)
+        asking.cancel()
+
+    asyncio.run(leave())
+    go_on.set()
+    assert asyncio.run(thread.run(len, "abc")) == 3
+    assert alive() == 1
+
+
+async def test_an_answer_is_kept_by_nobody_but_its_caller(thread):
+    class Answer:
+        pass
+
+    answer = await thread.run(Answer)
+    gone = weakref.ref(answer)
+    await thread.run(len, "")
+    gc.disable()
+    try:
+        del answer
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 async def test_who_is_cancelled_leaves_at_once_and_others_are_answered(thread):
