@@ -6,12 +6,13 @@ is nothing for the garbage collector to look at.
 
 import marshal
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, compress
 from operator import attrgetter
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..vault.numbered_paths import NumberedPaths
 from ..vault.pieces import FoldedPieces, Pieces
@@ -194,6 +195,12 @@ class Files(Mapping[str, KnownFile]):
         column, living = self._rows.columns[name], self._rows.living()
         at = slice(None) if isinstance(living, range) else np.array(living, np.int64)
         np.frombuffer(column, column.typecode)[at] = values  # no number becomes an object, which would leave holes
+
+    def of_kinds(self, kinds: Container[object]) -> NDArray[np.bool_]:
+        """Which files are of some kinds, by id; of those that went, anything."""
+        rows = self._rows
+        wanted = np.array([kind in kinds for kind in rows.known["kind"]], bool)
+        return wanted[np.array(rows.columns["kind"], np.int64)]
 
     def name_ends(self, numbers: Ints) -> Ints:
         """How the names of some files begin and end, by their ids: a row for each name, 0 where nobody looked."""

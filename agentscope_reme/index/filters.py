@@ -46,12 +46,14 @@ def _files(corpus: Corpus, key: str, value: Any) -> NDArray[np.bool_]:
     if key == "path":
         prefixes = tuple(_prefix(str(one)) for one in values)
         paths = corpus.files.paths_by_id
-        found = np.fromiter((path.startswith(prefixes) for path in paths), bool, len(paths))
+        found = np.frombuffer(paths.starting_with(prefixes), bool)
         if not (found.any() or all(map(str.isascii, prefixes))):
             # A folder whose name has its accents apart, as some systems write them.
             composed = tuple(normalize("NFC", prefix) for prefix in prefixes)
             found = np.fromiter((normalize("NFC", path).startswith(composed) for path in paths), bool, len(paths))
         return found
+    if key == "kind":
+        return corpus.files.of_kinds(values)
     return corpus.filtered.mask((key, *map(repr, values)), corpus.by_id, _check(key, values))
 
 
@@ -59,8 +61,6 @@ def _check(key: str, values: list[Any]) -> Callable[[KnownFile], bool]:
     if key in ("tags", "tag"):
         tags = {_folded(str(one).lstrip("#")) for one in values}
         return lambda entry: any(_is_below(_folded(tag), tags) for tag in entry.tags)
-    if key == "kind":
-        return lambda entry: entry.kind in values
     kept = {spelt for one in values for spelt in _spellings(one)}
 
     def holds(entry: KnownFile) -> bool:

@@ -67,6 +67,15 @@ class NumberedPaths:
         """The path of each number."""
         return map(self.__getitem__, range(self._size))
 
+    def starting_with(self, prefixes: tuple[str, ...]) -> bytearray:
+        """By number, 1 where the path begins with one of some texts, else 0; each folder is looked at once."""
+        packed, changed, _, _ = self._state
+        out = packed.starting_with(prefixes)
+        out += bytes(self._size - len(out))
+        for number, path in changed.items():
+            out[number] = path.startswith(prefixes)
+        return out
+
     def known(self, path: str) -> int | None:
         """The number of a path, None for one that is not there."""
         packed, changed, numbers, gone = self._state
@@ -186,6 +195,19 @@ class _Packed:
                 return number
             at = at + 1 & mask
         return None
+
+    def starting_with(self, prefixes: tuple[str, ...]) -> bytearray:
+        # Of a folder within which a text goes on, the paths are compared one by one.
+        by_folder = [
+            1 if folder.startswith(prefixes) else 2 * any(prefix.startswith(folder) for prefix in prefixes)
+            for folder in self._folders
+        ]
+        out = bytearray(map(by_folder.__getitem__, self._folder))
+        at = out.find(2)
+        while at >= 0:
+            out[at] = self[at].startswith(prefixes)
+            at = out.find(2, at + 1)
+        return out
 
     def add(self, path: str) -> None:
         begin = path.rfind("/") + 1

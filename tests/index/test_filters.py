@@ -45,6 +45,26 @@ async def test_files_that_come_change_move_and_go_are_filtered_by_what_they_say_
     assert await paths(index, tags="red", status="closed") == {"d.md"}
 
 
+async def test_files_are_told_by_kind_and_by_folder_without_asking_each(put, open_index, vault_dir, asked):
+    put("a.md", note("blue"))
+    put("x/b.md", note("blue"))
+    put("xy.md", note("blue"))
+    put("resource/c.txt", "The ferry leaves at nine.\n")
+    index = open_index()
+    assert await paths(index, kind="note") == {"a.md", "x/b.md", "xy.md"}
+    assert await paths(index, kind=["resource", "journal"]) == {"resource/c.txt"}
+    assert await paths(index, kind="journal") == set()
+    assert await paths(index, kind=["none of them"]) == set()
+    assert await paths(index, path="x/") == {"x/b.md"}
+    assert await paths(index, path=["x", "resource"], kind="note") == {"x/b.md", "xy.md"}
+    (vault_dir / "a.md").rename(vault_dir / "x" / "a.md")
+    put("x/d.md", note("red"))
+    (vault_dir / "xy.md").unlink()
+    assert await paths(index, path="x") == {"x/a.md", "x/b.md", "x/d.md"}
+    assert await paths(index, kind="note") == {"x/a.md", "x/b.md", "x/d.md"}
+    assert asked == []
+
+
 @pytest.fixture
 def asked(monkeypatch):
     """The files that a filter was asked of, in this order."""

@@ -49,9 +49,20 @@ def compare(real: NumberedPaths, plain: Plain) -> None:
     assert real.living == len(plain.numbers)
     assert list(real.numbers()) == sorted(plain.numbers.values())
     assert [real.known(path) for path in PATHS] == [plain.numbers.get(path) for path in PATHS]
+    for prefixes in (("x",), ("x/", "张"), ("x/y/a", "a.md"), ("",), ("zzz",)):
+        assert list(real.starting_with(prefixes)) == [path.startswith(prefixes) for path in plain.by_number]
     assert [real.lives(number) for number in range(len(real))] == [
         number in plain.numbers.values() for number in range(len(real))
     ]
+
+
+def test_of_a_folder_no_path_is_made_to_say_that_all_begin_with_its_name(monkeypatch):
+    paths = NumberedPaths.packed([*(f"daily/{number}.md" for number in range(100)), "day.md", "x/daily/a.md"])
+    made: list[int] = []
+    real = module._Packed.__getitem__
+    monkeypatch.setattr(module._Packed, "__getitem__", lambda self, number: made.append(number) or real(self, number))
+    assert list(paths.starting_with(("daily/",))) == [1] * 100 + [0, 0]
+    assert made == [100]  # the one in the folder of all
 
 
 @pytest.mark.parametrize("hashes", ["as they are", "all the same"])
