@@ -16,6 +16,7 @@ from .simplified import simplified
 from .time_words import lower_case
 from .words import normalised
 
+MOST_DATES = 100  # that a question asks for; nobody means more
 _LETTER, _CHINESE = re.compile("[A-Za-z]"), re.compile("[\u4e00-\u9fff]")
 _WEEK_OF = expression(
     r"\bweek\s+(?:(?P<from>starting|beginning|commencing|from)(?:\s+on)?|of)\s+"
@@ -71,8 +72,9 @@ def asked_days(text: str, today: date | None) -> AskedDays:
     terms.extend(_mentions(period)[0] for period in unnamed)
     terms.sort(key=lambda mention: mention.begin)
     asked.sort(key=lambda mention: mention.begin)
-    named = tuple(original[period.begin : period.stop] for period in chosen if period.named)
-    return AskedDays(tuple(asked), tuple(terms), named)
+    different = {one._replace(begin=0, stop=0, tokens=()): one for one in reversed(asked)}  # the first of each
+    named = dict.fromkeys(original[period.begin : period.stop] for period in chosen if period.named)
+    return AskedDays(tuple(reversed(different.values()))[:MOST_DATES], tuple(terms), tuple(named))
 
 
 def asks_whatever(term: str) -> bool:

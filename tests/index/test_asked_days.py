@@ -341,3 +341,15 @@ def test_relative_dates_in_statements_are_none_where_a_longer_word_ends() -> Non
         assert not any(one.relative for one in find_dates(text, WEDNESDAY)), text
     assert [one.first for one in find_dates("他说明天开会", WEDNESDAY)] == ["2026-03-19"]
     assert [one.first for one in find_dates("截至今天", WEDNESDAY)] == ["2026-03-18"]
+
+
+@pytest.mark.parametrize("text", ["春节" * 1000, "q1 " * 600, "最近" * 900, "3月5日" * 400, "on Friday, " * 200])
+def test_what_is_named_again_and_again_is_asked_for_once(text: str) -> None:
+    once, often = asked_days(text[:9], WEDNESDAY), asked_days(text, WEDNESDAY)
+    assert [(one.first, one.last) for one in often.dates] == [(one.first, one.last) for one in once.dates]
+    assert len(often.named) <= 2
+
+
+def test_a_question_asks_for_a_hundred_dates_at_most() -> None:
+    days = " ".join((WEDNESDAY + timedelta(days=shift)).isoformat() for shift in range(150))
+    assert len(asked_days(days, WEDNESDAY).dates) == 100
