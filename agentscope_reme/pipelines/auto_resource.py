@@ -274,9 +274,11 @@ async def _card(
     card, generator = None, BY_RULES
     if planner is not None and reading.blocks:
         try:
-            card, taken = await card_by_model(planner, reading, language)
-            generator, refused = GENERATOR, tuple(taken.refused)
-            reading = _as_read(reading, taken.read - taken.passed_over)
+            found, taken = await card_by_model(planner, reading, language)
+            refused = tuple(taken.refused)
+            if found.points:  # else a card by rules says more than an empty one
+                card, generator = found, GENERATOR
+                reading = _as_read(reading, taken.read - taken.passed_over)
         except PlanError as problem:
             logger.warning("The model made no card of %s (%s).", path, problem)
             error, retry = str(problem), problem.reason in ("timeout", "model")

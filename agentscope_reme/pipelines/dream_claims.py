@@ -159,7 +159,7 @@ def invented(statement: str, texts: Iterable[str], said_on: Iterable[str]) -> li
         elif _yearless(mention.tokens) not in open_ended and not any(
             first[4:].startswith(mention.tokens[0][1:]) for first, _ in spans
         ):
-            wrong.append(mention.tokens[0])
+            wrong.append(statement[mention.begin : mention.stop])
     return wrong
 
 
