@@ -4,6 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 from .._version import __version__
+from ..vault.layout import METADATA
 from .values import Health, HelpText, Status
 
 if TYPE_CHECKING:
@@ -25,8 +26,15 @@ async def health_check(reme: "ReMe") -> Health:
     writable = os.access(home, os.W_OK | os.X_OK)
     index = reme.index.status()
     problems = [f"{root} is not a folder"] if root.exists() and not exists else []
+    if exists and not os.access(root, os.R_OK | os.X_OK):
+        problems.append(f"{root} cannot be read")
     if not writable:
         problems.append(f"{home} cannot be written")
+    own = root / METADATA  # where locks and the index lie: nothing is written without it
+    if os.path.lexists(own) and not os.path.isdir(own):
+        problems.append(f"{own} is not a folder; move it away to have locks and the index written there")
+    elif writable and os.path.isdir(own) and not os.access(own, os.W_OK | os.X_OK):
+        problems.append(f"{own} cannot be written")
     problems += [f"the index: {index[key]}" for key in ("damage", "error") if index[key]]
     return Health(__version__, str(root), exists, writable, tuple(problems))
 

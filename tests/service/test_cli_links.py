@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -95,6 +96,31 @@ def test_health_check_says_when_the_vault_cannot_be_written(run: Run, notes: Pat
     finally:
         notes.chmod(0o700)
     assert (code, "cannot be written" in err) == (1, True)
+
+
+def test_health_check_says_when_nothing_can_be_written_beside_the_notes(run: Run, notes: Path) -> None:
+    own = notes / "metadata"
+    shutil.rmtree(own, ignore_errors=True)
+    own.write_text("not ours")
+    code, _, err = run("health_check")
+    assert (code, f"{own} is not a folder" in err) == (1, True)
+    assert run("write", "new.md", "text")[0] == 1, "it says what a write would meet"
+    own.unlink()
+    assert run("health_check")[0] == 0
+
+
+def test_health_check_says_when_the_vault_or_its_index_is_somebody_elses(
+    run: Run, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = notes / "metadata"
+    own.mkdir(exist_ok=True)
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != own and access(path, mode))
+    code, _, err = run("health_check")
+    assert (code, err) == (1, f"{own} cannot be written\n")
+    monkeypatch.setattr(os, "access", lambda path, mode: path != notes and access(path, mode))
+    code, _, err = run("health_check")
+    assert (code, f"{notes} cannot be read" in err) == (1, True)
 
 
 def test_reindex_prints_no_bar_where_nobody_watches(run: Run, notes: Path) -> None:
