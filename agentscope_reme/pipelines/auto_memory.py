@@ -36,7 +36,7 @@ from .extractive_card import PART as STATEMENTS
 from .extractive_card import extractive_card, write_extractive, write_extractive_card
 from .memory_card import GENERATOR, Found, memory_of, text_beside_items, write_found
 from .memory_part import merged
-from .memory_plan import MemoryPlan, description_from, name_from, taken_from
+from .memory_plan import MemoryPlan, description_from, name_from, refuse_language, taken_from
 from .memory_request import PIECE_CHARS, piece_of, request, system_prompt
 from .statements import digest_of, read_statements, statements_of
 
@@ -239,13 +239,17 @@ async def _ask(
     named = text_of(present.front.data.get("name")) if present else ""
     beside = await asyncio.to_thread(text_beside_items, present)
     limit, place = PIECE_CHARS, 0
+
+    def in_language(plan: MemoryPlan) -> None:
+        refuse_language(plan, language, spoken)
+
     while place < len(heard):
         piece = list(piece_of(heard[place:], limit, language))
         known = (await asyncio.to_thread(merged, part, found.additions)).items
         about = {"name": found.name or named, "text": beside, "hint": run.hint}
         try:
             user = request(piece, day=run.day, items=known, **about)
-            plan = await planner.plan(MemoryPlan, system=system, user=user, language=language)
+            plan = await planner.plan(MemoryPlan, system=system, user=user, language=language, check=in_language)
         except PlanError as error:
             if error.reason != "too_long" or limit <= SMALLEST_PIECE:
                 return found, error

@@ -18,7 +18,7 @@ from ..vault.layout import slug
 from ..vault.wikilink import parse_links, unlink
 from .dream_claims import invented, shares_words
 from .dream_instructions import instructs
-from .evidence import Said
+from .evidence import Said, language_of
 from .facts import identifiers_of
 from .forms import Form
 from .memory_part import KINDS, Addition, Item, Kind
@@ -43,6 +43,9 @@ _SAYS_NOTHING = re.compile(
     r"|update|misc|general|new|today|[\W\d_]|对话|会话|聊天|记忆|记录|笔记|卡片|总结|摘要|主题|未命名|标题|今天)*",
     re.IGNORECASE,
 )
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_LETTER = re.compile(r"[A-Za-z]")
+_SURE_LETTERS = 40  # fewer may be a name, a command or a path
 _NUMBER = re.compile(r"[$¥€£]?[\d.,]+%?")
 _BULLET = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
 _CHINESE_KINDS: dict[str, Kind] = {
@@ -125,6 +128,19 @@ def taken_from(plan: MemoryPlan, said: Sequence[Said], known: Sequence[Item], vo
         refused.append(f"{len(plan.items) - MAX_ITEMS} items beyond the first {MAX_ITEMS}")
     by_agent = any(addition.item.speaker.endswith(BY_AGENT) for addition in additions)
     return Taken(tuple(additions), tuple(refused), by_agent)
+
+
+def refuse_language(plan: MemoryPlan, language: str, spoken: Sequence[str]) -> None:
+    """ValueError, for the model, when a card in ``language`` would be in the other one: no search would find its words.
+
+    Only where there is no doubt: not a character of Chinese in all that is told, or next to nothing else where what
+    was ``spoken`` has none.
+    """
+    told = " ".join(item.text for item in plan.items)
+    if language == "zh" and len(_LETTER.findall(told)) >= _SURE_LETTERS and not _HAN.search(told):
+        raise ValueError("条目要用中文写，与用户的语言一致；人名、产品名、命令和路径照原样写")
+    if language == "en" and language_of([told]) == "zh" and not any(map(_HAN.search, spoken)):
+        raise ValueError("write the items in the language of the user, which is not Chinese; names stay as they are")
 
 
 def name_from(asked: str, fallback: str) -> str:

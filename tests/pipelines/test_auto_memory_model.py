@@ -627,6 +627,45 @@ async def test_a_model_that_fails_half_way_keeps_what_it_has_read_and_reads_the_
     assert not (await remember(vault, scripted(), *talk)).metadata["modified"]
 
 
+# --- The language of the user -----------------------------------------------------------------------------------------
+
+CHINESE = "我们决定用 Orion-X 做报表，小米负责，元宝下周三交付。"
+IN_ENGLISH = item("We decided to use Orion-X for the reports; Millet is responsible for them.")
+IN_CHINESE = item("报表用 Orion-X 做，小米负责。")
+
+
+async def test_c11_11_a_card_in_another_language_is_asked_for_again(vault: Vault) -> None:
+    model = scripted(plan(IN_ENGLISH), plan(IN_CHINESE))
+    done = await remember(vault, model, message(CHINESE))
+    assert done.success
+    assert "用中文写" in model.last.text
+    assert "报表用 Orion-X 做，小米负责。" in text_of(vault, done)
+    assert "Millet" not in text_of(vault, done)
+
+
+async def test_c11_11_a_model_that_stays_with_its_language_leaves_the_users_own_words(vault: Vault) -> None:
+    done = await remember(vault, scripted(plan(IN_ENGLISH), plan(IN_ENGLISH)), message(CHINESE))
+    assert (done.success, done.metadata["retry"]) == (False, False)
+    assert CHINESE in text_of(vault, done)
+    assert "Millet" not in text_of(vault, done)
+    english = await remember(vault, scripted(plan(IN_CHINESE), plan(IN_CHINESE)), message(FACT), session="s2")
+    assert FACT in text_of(vault, english)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (CHINESE, "Orion-X 2.0 `make deploy`"),
+        ("请记住命令：make deploy --all", "命令是 make deploy --all, with every option that there is in the manual"),
+        ("My teacher is called 王老师.", "老师叫王老师"),
+        ("Mein Flug nach Lissabon geht am Freitag.", "Der Flug nach Lissabon geht am Freitag."),
+    ],
+)
+async def test_names_commands_and_other_languages_are_no_other_language(vault: Vault, said: str, told: str) -> None:
+    model = scripted(plan(item(told)))
+    assert (await remember(vault, model, message(said))).success
+
+
 # --- A conversation that goes on for days -----------------------------------------------------------------------------
 
 DAYS = [
