@@ -1,6 +1,7 @@
 """What relative dates in a statement mean, counted from the day it was said; weekdays only where they say which one."""
 
 import re
+from contextlib import suppress
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 _TAKEN = re.compile(r"\b(?:every|each|last|next|this|past|previous|other)\s+$", re.IGNORECASE)
+_SAME_DAY = re.compile(r"\s*的?(?:今天|today)|\s+today", re.IGNORECASE)
 _BETWEEN = re.compile(r"[\s,，(（]*(?:of|in|的)?\s*(?:the\s+)?")
 
 
@@ -35,11 +37,23 @@ def with_dates(text: str, day: date | None) -> str:
         mention
         for mention in find_dates(text, day)
         if mention.relative and mention.first and not _ON_WEEKDAY.fullmatch(text[mention.begin : mention.stop])
+        # "大上周" is the week before last.
+        if not (text[mention.begin : mention.begin + 1] == "上" and text[: mention.begin].endswith("大"))
     ]
     if not anchors:
         return text
     found: list[tuple[int, str, str]] = []
+    of_year: DateMention | None = None
     for mention in anchors:
+        if of_year is not None and _SAME_DAY.fullmatch(text[of_year.stop : mention.stop]):
+            # "去年今天", "a year ago today": one day, and neither this one nor all of that year.
+            found.pop()
+            with suppress(ValueError):
+                meant = date.fromisoformat(mention.first).replace(year=int(of_year.first[:4])).isoformat()
+                found.append((of_year.begin, text[of_year.begin : mention.stop], meant))
+            of_year = None
+            continue
+        of_year = mention if mention.grain == "year" else None
         written = {"day": mention.first, "month": mention.first[:7], "year": mention.first[:4]}
         span = written.get(mention.grain, f"{mention.first}–{mention.last}")
         found.append((mention.begin, text[mention.begin : mention.stop], span))

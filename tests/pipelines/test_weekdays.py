@@ -77,3 +77,23 @@ def test_the_rest_of_the_statement_may_fix_the_direction(text: str, found: str) 
 
 def test_without_a_day_nothing_is_resolved() -> None:
     assert notes("yesterday, and next Thursday", None) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("去年今天我们在巴黎", "去年今天 = 2022-05-24"),
+        ("明年的今天见", "明年的今天 = 2024-05-24"),
+        ("A year ago today we met, and tomorrow we part", "A year ago today = 2022-05-24; tomorrow = 2023-05-25"),
+        ("Last year, and today as well", "Last year = 2022; today = 2023-05-24"),
+        ("去年去了北京，今天回来", "去年 = 2022; 今天 = 2023-05-24"),
+    ],
+)
+def test_this_day_of_another_year_is_one_day(text: str, found: str) -> None:
+    assert notes(text) == found
+
+
+def test_a_day_that_the_other_year_has_not_and_a_week_that_is_not_the_last_one_get_no_date() -> None:
+    assert notes("去年今天我们在巴黎", date(2024, 2, 29)) == ""
+    assert notes("大上周去了北京，上周回来") == "上周 = 2023-05-15–2023-05-21"
+    assert notes("大上个月去了北京") == ""
