@@ -188,7 +188,7 @@ def closeness(mentions: tuple[DateMention, ...], day: str) -> float:
     """How near ``day`` (``YYYY-MM-DD``) is to the dates asked for, 0 to 1: the best over the mentions.
 
     Retrieval ledger, step 7, with the exact day a little above its neighbours. A day (or week, or range): 1 inside, .97
-    one day off, then 1 - .06 k up to 10 days after, .2 up to 30 days after and 20 before. A month: 1 inside, .5 in the
+    one day off, then .6 - .04 k up to 10 days after, .2 up to 30 days after and 20 before. A month: 1 inside, .5 in the
     first half of the month after, .25 in the second. A year: .3. A day that cannot be read is 0.
     Days, weeks and ranges that depend on a clock are meant as they are: .2 up to 10 days after, .1 two days before.
     """
@@ -241,7 +241,7 @@ def _near(mention: DateMention, span: tuple[date, date] | None, when: date) -> f
     if after == 1 or before == 1:
         return 0.97
     if 0 < after <= 10:
-        return 1.0 - 0.06 * after
+        return 0.6 - 0.04 * after
     return 0.2 if 0 < after <= 30 or 0 < before <= 20 else 0.0
 
 

@@ -220,7 +220,7 @@ def test_the_day_asked_for_is_nearest_then_its_neighbours_then_the_days_after() 
     near = [closeness(asked, (date(2023, 5, 8) + timedelta(days=shift)).isoformat()) for shift in range(0, 32)]
     assert near[0] == 1
     assert near[1] == closeness(asked, "2023-05-07") > near[2]
-    assert near[2:11] == [pytest.approx(1 - 0.06 * shift) for shift in range(2, 11)]
+    assert near[2:11] == [pytest.approx(0.6 - 0.04 * shift) for shift in range(2, 11)]
     assert set(near[11:31]) == {0.2}
     assert near[31] == 0
     assert closeness(asked, "2023-04-18") == 0.2
