@@ -187,13 +187,14 @@ class LinkGraph:
                 edges += [Edge(link, resolution) for link in links_to(source, self._packed(source), (target,))]
         return tuple(sorted(edges, key=_place))
 
-    def neighbours(self, path: str, most: int = 10) -> tuple[Neighbour, ...]:
+    def neighbours(self, path: str, most: int = 10, packed: bytes | None = None) -> tuple[Neighbour, ...]:
         """Files one link away, at most ``most`` in each direction: links out in file order, then links in by path.
 
         A file that is linked in both directions is met in each. What no file answers to is met by what is written.
+        ``packed`` are the links of the file, where they are at hand.
         """
         out: dict[str, Neighbour] = {}
-        for record in first_records(self._packed(path)):
+        for record in first_records(self._packed(path) if packed is None else packed):
             target, exists = self._far_end(record[0])
             if target is not None and target != path and target not in out:
                 out[target] = Neighbour(target, "out", *line_and_predicate(record), exists)

@@ -27,10 +27,13 @@ FARTHEST = 10  # links; a walk that long has met its limit of notes before, or t
 _DIRECTIONS = {"out": "out", "in": "in", "both": "both", "forward": "out", "backward": "in"}
 
 
-def linked_notes(graph: "LinkGraph", corpus: "Corpus", path: str, most: int) -> tuple[LinkedNote, ...]:
-    """The neighbours of a note, at most ``most`` in each direction: links out in file order, links in by path."""
+def linked_notes(graph: "LinkGraph", corpus: "Corpus", path: str, packed: bytes, most: int) -> tuple[LinkedNote, ...]:
+    """The neighbours of a note, at most ``most`` in each direction: links out in file order, links in by path.
+
+    ``packed`` are its links.
+    """
     notes = []
-    for other, direction, line, predicate, exists in graph.neighbours(path, most):
+    for other, direction, line, predicate, exists in graph.neighbours(path, most, packed):
         name, description = _name(corpus, other) if exists else ("", "")
         notes.append(LinkedNote(other, name, description, direction, path, line, predicate, 1, exists))
     return tuple(notes)

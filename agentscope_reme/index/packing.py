@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _WIDE = expression(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]+")
 _SENTENCE_END = expression(r"(?<=[.!?;])\s+|(?<=[。！？；…\n])")
-_NOT_WORD = re.compile(r"[\W_]+")
+_RUN = re.compile(r"\w+")
 ELLIPSIS = "…"
 PAGE = 1_000  # tokens
 WORTH_A_FILE = 0.3
@@ -258,7 +258,7 @@ class _Tray:
 
 def squashed(text: str) -> str:
     """The words of a text, case-folded, with a space for whatever stands between them."""
-    return _NOT_WORD.sub(" ", text).strip().casefold()
+    return " ".join(_RUN.findall(text.replace("_", " "))).casefold()
 
 
 def _same_occasion(one: Excerpt, other: Excerpt) -> bool:

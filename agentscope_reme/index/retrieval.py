@@ -162,7 +162,7 @@ class Retriever:
             metadata["superseded"] = True
         if "trust" in file.front:
             metadata["trust"] = file.front["trust"]
-        linked = linked_notes(self._store.graph, corpus, path, MOST_LINKS)
+        linked = linked_notes(self._store.graph, corpus, path, entry.packed_links, MOST_LINKS)
         return SearchHit(
             path=path,
             start_line=group.first,

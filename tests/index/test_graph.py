@@ -260,6 +260,7 @@ def compare(
         into = {edge.link.source_path for edge in leading}
         for most in (10, 1):
             found = changed.neighbours(path, most)
+            assert changed.neighbours(path, most, packed_links(changed.links(path))) == found
             assert [one.path for one in found if one.direction == "out"] == list(out)[:most]
             assert [one.path for one in found if one.direction == "in"] == sorted(into)[:most]
             for one in found:

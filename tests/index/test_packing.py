@@ -1,6 +1,11 @@
 """In which order ranked units get a place in a result."""
 
-from agentscope_reme.index.packing import best_files_first
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentscope_reme.index.packing import best_files_first, squashed
 
 
 def order(ranked: list[tuple[int, int, float]], most: int) -> list[int]:
@@ -32,3 +37,8 @@ def test_from_its_fifth_passage_on_a_file_makes_room_for_what_others_hold():
 def test_a_few_passages_of_a_file_stay_in_their_order():
     ranked = [(number, number % 3, 0.5 - number / 100) for number in range(12)]
     assert order(ranked, 0) == list(range(12))
+
+
+@given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from("_ -—、。\n\u3000aßİ中1"))))
+def test_words_are_apart_by_one_space_whatever_stands_between_them(text):
+    assert squashed(text) == re.sub(r"[\W_]+", " ", text).strip().casefold()
