@@ -11,6 +11,10 @@ from agentscope_reme import ReMeConfig
 from agentscope_reme.index import Index
 from agentscope_reme.vault import Vault
 
+# Seconds a search waits for the first look at the files, where a test does not say: on a busy machine the product's own
+# five may be over before a vault of three notes has been read, and the answer is ``stale``.
+PATIENCE = 120.0
+
 
 @pytest.fixture
 def put(vault_dir: Path) -> Callable[[str, str | bytes], Path]:
@@ -32,7 +36,7 @@ async def open_index(vault_dir: Path):
 
     def start(root: Path = vault_dir, now: datetime = datetime(2026, 3, 18, 12, tzinfo=UTC), **settings: Any) -> Index:
         vault = Vault(root, timezone="UTC", clock=lambda: now)
-        index = Index(vault, ReMeConfig(vault_dir=root, **settings))
+        index = Index(vault, ReMeConfig(vault_dir=root, **{"search_wait": PATIENCE, **settings}))
         opened.append(index)
         return index
 
