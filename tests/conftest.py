@@ -5,6 +5,7 @@ import errno
 import gc
 import ipaddress
 import os
+import shutil
 import socket
 import stat
 import sys
@@ -25,6 +26,9 @@ settings.register_profile("explore", settings.get_profile("long"), derandomize=F
 PROFILE = os.environ.get("REME_TEST_PROFILE", "short")
 settings.load_profile(PROFILE)
 
+_IN_MEMORY = "/dev/shm"
+_ROOM = 4 << 30  # bytes; a few tests write files of some hundred megabytes
+
 _KEYS = ("DASHSCOPE_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _HOMES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
@@ -39,9 +43,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Processes that tests start find the package's bytecode, as installers leave it, also where Python writes none."""
+    """Processes that tests start find the package's bytecode, as installers leave it, also where Python writes none.
+
+    Folders of tests lie in memory where the system has room for them: to remove one from a disk may take milliseconds.
+    """
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(Path(__file__).resolve().parent.parent / "agentscope_reme", quiet=2)
+    if os.access(_IN_MEMORY, os.W_OK) and shutil.disk_usage(_IN_MEMORY).free >= _ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _IN_MEMORY)  # where pytest makes them, unless told otherwise
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
