@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from ..expression import expression
 from .english import CAPITAL_NAMES
+from .spaced_numbers import without_prefix
 
 # Longer ones are data (base64, hashes of media), not names somebody asks for.
 _LONGEST_WHOLE = 160
 _MOST_PARTS = 24
+_LONGEST_IN_ONE = 40  # all of a name, without its marks
 _MOST_NUMBERS = 6
 _LONGEST_JOINED = 24
 
@@ -27,6 +29,15 @@ _CAMEL_PARTS = expression(r"[A-Z]{2,}(?=[A-Z][a-z]{2})|[A-Z]*[a-z0-9]+|[A-Z]+")
 _LOWER_PARTS = expression(r"[0-9]+|[a-z]+")
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+", re.IGNORECASE)
 _DIGIT_BORDER = re.compile(r"(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)")
+# Numbers with points between thousands, as much of Europe writes them.
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+")
+# A name with its version (``python3.11``), and names that end in a point and few letters (``Node.js``).
+_NAMED_VERSION = re.compile(r"([^\W\d_]+)(\d+)((?:\.\d+)+)")
+_POINTED = re.compile(r"([^\W_]+)\.(js|io|net|ai)", re.IGNORECASE)
+# What may be written with a space inside: ``20GB``, ``Windows11``, ``iphone15pro``.
+_APART = re.compile(r"[a-z]{2,}\d+(?:\.\d+)*(?:[a-z]{2,})?|\d+(?:\.\d+)*[a-z]{2,}|\d{2,}[a-z]")
+_RUNS = re.compile(r"[a-z]{2,}|\d+(?:\.\d+)*")
+_LEAST_NUMBER = 7  # digits that nobody writes by chance
 _ACRONYM = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 _SENTENCE_JOINT = re.compile(r"[a-z]+\.[A-Z][a-z]{2,}")
 _PROSE = re.compile(r"[^\W\d_]+(?:[-/']+[^\W\d_]+)+")
@@ -52,16 +63,21 @@ def split_compound(word: str) -> Compound | None:
     """Take a word with inner separators, capitals or digits apart; None for a plain word.
 
     ``word`` begins and ends with a letter or digit, save a final ``++`` or ``#`` (``C++``, ``C#``), whose bare letter
-    is then a piece.
+    is then a piece, and how it is spoken (``csharp``).
     """
     if word.endswith(("++", "#")):
-        bare = word.rstrip("+#")
-        return Compound(word.casefold(), pieces=(bare.casefold(),))
+        whole = word.casefold()
+        bare = whole.rstrip("+#")
+        spoken = "cpp" if whole == "c++" else bare + ("plusplus" if whole.endswith("+") else "sharp")
+        return Compound(whole, pieces=(bare, spoken))
     if len(word) in _HASH_LENGTHS and _HEX.fullmatch(word):
         whole = word.casefold()
         return Compound(whole, pieces=tuple(whole[:length] for length in _SHORT_HASHES))
     if word.isalpha() and (word.islower() or word.isupper() or not _HAS_CAMEL.search(word)):
         return None
+    if word.isdigit():
+        inland = without_prefix(word)
+        return Compound(word, pieces=(inland,)) if inland else None
     dotted = "." in word
     if dotted and _ACRONYM.fullmatch(word):
         letters = word.replace(".", "")
@@ -105,10 +121,26 @@ def is_unmistakable(word: Compound) -> bool:
 
     No prose, no ``U.S.``, no ``3.5`` or ``10:30``, and no name told apart by its capitals alone (``YouTube``).
     """
+    if sum(map(str.isdigit, word.whole)) >= _LEAST_NUMBER:
+        return True
     if word.prose or len(word.whole) < 5 or not (word.parts or len(word.pieces) > 1):
         return False
     marks = sum(not character.isalnum() for character in word.whole)
     return marks > (0 if any(map(str.isalpha, word.whole)) else 2)
+
+
+def apart_of(word: Compound) -> list[str]:
+    """The letters and the number of a word that others write with a space between (``20GB``); none of another.
+
+    A single letter says too little alone: ``E1042`` and ``B12`` stay whole.
+    """
+    return _RUNS.findall(word.whole) if _APART.fullmatch(word.whole) else []
+
+
+def is_same_name(piece: str, whole: str) -> bool:
+    """Whether a piece of a name is all of it without its marks, or a number without what stands before it inland."""
+    bare = "".join(filter(str.isalnum, whole))
+    return piece == bare or (len(piece) >= _LEAST_NUMBER and piece.isdigit() and bare.endswith(piece))
 
 
 def plain_or_same(text: str, plain: Callable[[str], str]) -> str:
@@ -119,9 +151,17 @@ def plain_or_same(text: str, plain: Callable[[str], str]) -> str:
 def _collect(word: str, level: int, pieces: dict[str, None], parts: dict[str, None]) -> None:
     if len(pieces) + len(parts) > 2 * _MOST_PARTS:
         return
-    if "." in word and _VERSION.fullmatch(word):
-        _collect_version(word.casefold(), pieces)
-        return
+    if "." in word:
+        if _VERSION.fullmatch(word):
+            _collect_version(word.casefold(), pieces)
+            return
+        if named := _NAMED_VERSION.fullmatch(word):
+            parts[named[1].casefold()] = None
+            pieces[f"{named[1]}{named[2]}".casefold()] = None
+            _collect_version(f"{named[2]}{named[3]}", pieces)
+            return
+        if pointed := _POINTED.fullmatch(word):
+            pieces[f"{pointed[1]}{pointed[2]}".casefold()] = None
     while level < len(_SEPARATORS) and not word.isalnum():
         segments = _segments(word, _SEPARATORS[level])
         if len(segments) > 1:
@@ -131,6 +171,8 @@ def _collect(word: str, level: int, pieces: dict[str, None], parts: dict[str, No
                 if level == 0 and not segment.isalnum():
                     pieces[segment.casefold()] = None
                 _collect(segment, level + 1, pieces, parts)
+            if level == 0 and all(map(str.isdigit, segments)):
+                _join_neighbours(segments, pieces)
             if level == 1:
                 _join_neighbours([segment for segment in segments if segment.isalnum()], pieces)
                 if "." in word:
@@ -200,6 +242,8 @@ def _collect_version(word: str, pieces: dict[str, None]) -> None:
         pieces[number] = None
         if word.startswith("v"):
             pieces[f"v{number}"] = None
+    if _THOUSANDS.fullmatch(word):
+        pieces[word.replace(".", "")] = None
 
 
 def _collect_plain(word: str, parts: dict[str, None]) -> None:
@@ -220,9 +264,14 @@ def _join_neighbours(segments: list[str], pieces: dict[str, None]) -> None:
     """``user``, ``name`` also as ``username``, ``138-0013-8000`` also without its hyphens: people write both ways."""
     whole = "".join(segments)
     if whole.isdigit():
-        if len(segments) > 2 and len(whole) <= _LONGEST_JOINED:
+        inland = without_prefix(whole)
+        if (len(segments) > 2 or inland) and len(whole) <= _LONGEST_JOINED:
             pieces[whole] = None
+        if inland:
+            pieces[inland] = None
         return
+    if len(segments) > 2 and len(whole) <= _LONGEST_IN_ONE:
+        pieces[whole.casefold()] = None
     for left, right in pairwise(segments):
         both = left + right
         if len(both) <= _LONGEST_JOINED and not both.isdigit():

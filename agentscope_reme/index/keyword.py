@@ -220,9 +220,12 @@ class KeywordIndex:
         mask = self.alive.astype(np.float32) if self.dead else None
         return engine.get_scores_from_ids(known, weight_mask=mask)
 
-    def scored(self, found: Gathered) -> tuple[Ints, NDArray[np.float32]]:
-        """The living texts with any of some terms, ascending, and what :meth:`scores` gives each."""
-        scores = self._added_up(found)
+    def scored(self, found: Gathered, weights: Sequence[float] = ()) -> tuple[Ints, NDArray[np.float32]]:
+        """The living texts with any of some terms, ascending, and what :meth:`scores` gives each.
+
+        ``weights``, parallel to the terms, are what each term's part of a score is multiplied by, where they are given.
+        """
+        scores = self._added_up(found, weights)
         slots = distinct(found.slots)
         return slots, scores.take(slots)
 
@@ -242,10 +245,13 @@ class KeywordIndex:
             slots, values = slots.take(keep), values.take(keep)
         return slots, values
 
-    def _added_up(self, found: Gathered) -> NDArray[np.float32]:
+    def _added_up(self, found: Gathered, weights: Sequence[float] = ()) -> NDArray[np.float32]:
         out = np.zeros(self.slots, np.float32)
         if len(found.slots):
-            idf = idf_array(found.sizes, self.count).repeat(found.sizes)
+            idf = idf_array(found.sizes, self.count)
+            if weights:
+                idf *= np.array(weights, np.float32)
+            idf = idf.repeat(found.sizes)
             slots = found.slots.astype(np.intp)  # once: numpy would do it piece by piece
             np.add.at(out, slots, self._current_engine().relevance(slots, found.tf, idf))
         return out

@@ -1,15 +1,27 @@
 """Marks on letters, which one writer sets and another leaves out: ``Müller`` and ``Muller``, ``ёлка`` and ``елка``."""
 
+import re
 import unicodedata
 
 # Letters that no decomposition takes apart, as people write them who lack the key.
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "ŧ": "t", "æ": "ae", "œ": "oe", "þ": "th"}
 )
+# Letters for which two are written where the key is missing. Not all that have these two mean the one (``queue``).
+_SPELLED_OUT = {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"}
+_SPELLED = re.compile(f"[{''.join(_SPELLED_OUT)}]")
 _LAST_LATIN = "\u024f"
 # Vowel points of Hebrew and Arabic, which everyday text goes without, and the stroke that only lengthens a word.
 _POINTS = frozenset(map(chr, (*range(0x0591, 0x05C8), *range(0x064B, 0x0653), 0x0670, 0x0640))) - {"\u05be", "\u05c0"}
 _LEFT_OUT = {"е": "\u0308", "ا": "\u0653\u0654\u0655"}  # ё, and alef with hamza or madda
+
+
+def spelled_out(word: str) -> str:
+    """A case-folded word with two letters for each that has an umlaut (``mueller``); "" where it has none."""
+    if word.isascii():
+        return ""
+    spelled = _SPELLED.sub(lambda match: _SPELLED_OUT[match.group()], word)
+    return unmarked(spelled) if spelled != word else ""
 
 
 def unmarked(word: str) -> str:

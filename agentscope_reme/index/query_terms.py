@@ -1,21 +1,24 @@
 """A question, taken apart for scoring: terms with weights, content words, pairs, phrases, dates."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
 from typing import Protocol
 
 from ..expression import expression
+from .beside_han import counted_in, term_beside
 from .chinese import FUNCTION_CHARS, carries_content
 from .dates import DateMention, asks_when
-from .identifiers import Compound, is_unmistakable, plain_or_same
-from .words import emoji_of, every_word, is_run, normalised, pieces, segments, words_of
+from .identifiers import Compound, apart_of, is_same_name, is_unmistakable, plain_or_same
+from .spaced_numbers import spaced_numbers
+from .words import emoji_of, every_word, has_word, is_run, normalised, placed_pieces, segments, words_of
 
 # What the larger pieces of an identifier, or a date without its year, and its plain parts weigh beside the whole.
 _PIECE_WEIGHT = 0.5
 _PART_WEIGHT = 0.35
+_MANY_PARTS = 3  # ConnectionResetError is a name, YouTube is a word
 # A single Chinese character is looked for inside other terms where little else is asked for.
 _FEW_WORDS = 3
 _QUOTED = expression(r"[\"“”«「『《]([^\"“”«»「」『』《》\n]{3,200})[\"“”»」』》]")
@@ -30,6 +33,7 @@ class QueryTokenizer(Protocol):
     def stem(self, word: str) -> str: ...
     def plain(self, word: str) -> str: ...
     def plain_or_capital(self, word: str) -> str: ...
+    def spelled_out(self, word: str) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,8 @@ class QueryTerms:
     characters, which no index term need equal: see :func:`terms_with_char`. ``date_terms`` are the terms that come from
     ``dates``, and ``only_dates`` says that nothing is asked for but a time. ``stop_only`` says that nothing but
     function words was asked for. ``identifiers`` are the terms of names that nobody writes by chance
-    (``serve_forever``, ``src/main.py``), whole or as a larger piece, and the forms of a
-    word with a hyphen that is the only one.
+    (``serve_forever``, ``src/main.py``), whole or as a larger piece, and the forms of a word with a hyphen that is the
+    only one. ``identifier_parts`` are the words that only stand inside such names.
     """
 
     text: str
@@ -61,6 +65,7 @@ class QueryTerms:
     asks_when: bool = False
     stop_only: bool = False
     identifiers: tuple[str, ...] = ()
+    identifier_parts: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -75,6 +80,8 @@ class _Parts:
     runs: list[str] = field(default_factory=list)
     identifiers: dict[str, None] = field(default_factory=dict)
     joined: dict[str, None] = field(default_factory=dict)
+    inside: set[str] = field(default_factory=set)
+    ordinals: list[tuple[str, str]] = field(default_factory=list)
 
     def weigh(self, term: str, weight: float) -> None:
         self.weights[term] = max(weight, self.weights.get(term, 0.0))
@@ -103,8 +110,7 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
         for name in asked.named:
             if not name.isascii():  # what stands beside it is another word
                 segment = segment.replace(name, f" {name} ")
-        for piece in pieces(segment):
-            _add_piece(parts, piece, tokenizer)
+        _add_text(parts, segment, tokenizer)
     if dates and not parts.groups:
         # Nothing but "the day before yesterday": who writes such words elsewhere means other days.
         parts.weights = {term: weight for term, weight in parts.weights.items() if term in parts.date_terms}
@@ -117,7 +123,7 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
         weights=tuple(parts.weights.values()),
         content_terms=tuple(dict.fromkeys(group[0] for group in parts.groups)),
         groups=tuple(parts.groups),
-        pairs=tuple(dict.fromkeys((a, b) for a, b in pairwise(parts.sequence) if a != b)),
+        pairs=tuple(dict.fromkeys((*((a, b) for a, b in pairwise(parts.sequence) if a != b), *parts.ordinals))),
         phrases=_phrases(plain_text, tokenizer.terms),
         single_chars=tuple(parts.single_chars) if len(parts.groups) <= _FEW_WORDS else (),
         dates=dates,
@@ -126,6 +132,7 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
         asks_when=asks_when(plain_text),
         stop_only=stop_only and bool(parts.weights) and all(char in FUNCTION_CHARS for char in parts.single_chars),
         identifiers=(*parts.identifiers, *_only_word(parts)),
+        identifier_parts=frozenset(term for term in parts.inside if parts.weights[term] < 1),
     )
 
 
@@ -142,37 +149,103 @@ def _only_word(parts: _Parts) -> list[str]:
     return [term for term in parts.joined if all(term in group for group in parts.groups)]
 
 
-def _add_piece(parts: _Parts, piece: str, tokenizer: QueryTokenizer) -> None:
-    if is_run(piece):
-        _add_run(parts, piece, tokenizer)
-    elif emoji := emoji_of(piece):
+def _add_text(parts: _Parts, text: str, tokenizer: QueryTokenizer) -> None:
+    """Words between dates, and with them other notations of what several words say together (``25 000``, ``三楼``)."""
+    numbers = spaced_numbers(text)
+    for number in numbers:
+        groups = [term for term in tokenizer.terms(text[number.begin : number.stop]) if term not in number.joined]
+        parts.content(*number.joined, *groups)
+        for term in number.joined:
+            parts.weigh(term, 1.0)
+        for term in groups:
+            parts.weigh(term, _PIECE_WEIGHT)
+    together = [] if text.isascii() else _counted(parts, text, tokenizer)
+    for begin, piece in placed_pieces(text):
+        end = begin + len(piece)
+        if is_run(piece):
+            _add_run(parts, piece, tokenizer, [(start - begin, stop - begin, same) for start, stop, same in together])
+        elif not any(one.begin <= begin and not has_word(text[one.stop : end]) for one in numbers if begin < one.stop):
+            here = [same for start, stop, same in together if start < end and begin < stop]
+            also = {term: weight for same in here for term, weight in same.items()}
+            if beside := term_beside(piece, text[end : end + 1]):
+                also[beside] = 1.0
+            _add_piece(parts, piece, tokenizer, also)
+
+
+def _counted(parts: _Parts, text: str, tokenizer: QueryTokenizer) -> list[tuple[int, int, dict[str, float]]]:
+    """Where Chinese numbers stand in a question, and terms with weights that say the same."""
+    out = []
+    for counted in counted_in(text):
+        same = dict.fromkeys(counted.same, 1.0)
+        if counted.ordinal:
+            parts.weigh("第", _PART_WEIGHT)
+            parts.ordinals.append(("第", counted.ordinal))
+        for numerals in counted.numerals:
+            terms = tokenizer.cut(numerals)
+            same |= {term: 1 / len(terms) for term in terms}
+        out.append((counted.begin, counted.stop, same))
+    return out
+
+
+def _add_piece(parts: _Parts, piece: str, tokenizer: QueryTokenizer, same: Mapping[str, float]) -> None:
+    if emoji := emoji_of(piece):
         parts.content(emoji)
-    else:
-        for word in words_of(piece):
-            if isinstance(word, Compound):
-                _add_compound(parts, word, tokenizer)
-            elif term := tokenizer.plain_or_capital(word):
-                parts.content(term)
+        return
+    for term, weight in same.items():
+        parts.weigh(term, weight)
+    for word in words_of(piece):
+        if isinstance(word, Compound):
+            if word.prose and f"--{word.whole}" in piece.casefold():
+                word = word._replace(prose=False)  # an option of a command: --no-verify
+            _add_compound(parts, word, tokenizer, same)
+        elif term := tokenizer.plain_or_capital(word):
+            spelled = "" if word.isascii() else tokenizer.spelled_out(word.casefold())
+            parts.content(term, *([spelled] if spelled else []), *same)
+            if spelled:
+                parts.weigh(spelled, _PART_WEIGHT)
+        elif same:
+            parts.content(*same)  # the T of T恤, which alone is a function word
 
 
-def _add_run(parts: _Parts, run: str, tokenizer: QueryTokenizer) -> None:
+def _add_run(
+    parts: _Parts, run: str, tokenizer: QueryTokenizer, together: Sequence[tuple[int, int, Mapping[str, float]]]
+) -> None:
+    """The terms of a run; those that hold a part of a number also with what else says this number."""
     parts.runs.append(run)
+    near = [(run[max(0, start - 1) : stop + 1], same) for start, stop, same in together if 0 <= start < len(run)]
+    if len(run) == 1:  # 第 and 章 of 第3章
+        near += [(run, same) for start, stop, same in together if stop == 0 or (start == 1 and run == "第")]
     for term in tokenizer.cut(run):
         if not carries_content(term):
             parts.weigh(term, 1.0)
             continue
         if len(term) == 1:
             parts.single_chars[term] = None
-        parts.content(term)
+        others = {other: weight for text, same in near if term in text for other, weight in same.items()}
+        parts.content(term, *others)
+        for other, weight in others.items():
+            parts.weigh(other, weight)
 
 
-def _add_compound(parts: _Parts, word: Compound, tokenizer: QueryTokenizer) -> None:
+def _add_compound(parts: _Parts, word: Compound, tokenizer: QueryTokenizer, same: Mapping[str, float]) -> None:
     plain_parts = [term for part in word.parts if (term := tokenizer.plain(part))]
+    if apart := apart_of(word):
+        # Who writes "20GB" may have written "20 GB".
+        others = [term for piece in word.pieces if (term := plain_or_same(piece, tokenizer.plain)) not in apart]
+        others = [word.whole, *([word.exact] if word.exact else []), *others]
+        for part in apart:
+            parts.content(tokenizer.plain(part) or part, *others, *same)
+        for term in others:
+            parts.weigh(term, 1.0 if term == word.whole else _PIECE_WEIGHT)
+        return
     if word.prose:
         # Who writes "wi-fi" may have written "wifi".
         joined = [term for piece in (word.whole, *word.pieces) if (term := plain_or_same(piece, tokenizer.plain))]
+        spelled = [term for part in word.parts if (term := tokenizer.spelled_out(part))]
         for term in plain_parts:
-            parts.content(term, *joined)
+            parts.content(term, *joined, *spelled)
+        for term in spelled:
+            parts.weigh(term, _PART_WEIGHT)
         for term in joined:
             parts.weigh(term, _PIECE_WEIGHT)
         parts.joined.update(dict.fromkeys(joined))
@@ -180,16 +253,21 @@ def _add_compound(parts: _Parts, word: Compound, tokenizer: QueryTokenizer) -> N
     whole = plain_or_same(word.whole, tokenizer.plain)
     if whole.endswith(("+", "#")):
         # A question about C++ is not one about C; a text about C++ may be found by either.
-        parts.content(whole)
+        parts.content(whole, *word.pieces[1:])
+        for piece in word.pieces[1:]:
+            parts.weigh(piece, _PIECE_WEIGHT)
         return
     larger = [plain_or_same(piece, tokenizer.plain) for piece in word.pieces]
+    joined = [plain_or_same(piece, tokenizer.plain) for piece in word.pieces if is_same_name(piece, word.whole)]
     if not whole:
         whole, larger = (larger or plain_parts)[0], larger[1:]
-    parts.content(whole, *([word.exact] if word.exact else []), *larger, *plain_parts)
+    parts.content(whole, *([word.exact] if word.exact else []), *larger, *plain_parts, *same)
     for term in (*([word.exact] if word.exact else []), *larger):
-        parts.weigh(term, _PIECE_WEIGHT)
+        parts.weigh(term, 1.0 if term in joined else _PIECE_WEIGHT)
     if is_unmistakable(word):
         parts.identifiers.update(dict.fromkeys((whole, *([word.exact] if word.exact else []), *larger)))
+    if is_unmistakable(word) or (word.exact and len(plain_parts) >= _MANY_PARTS):
+        parts.inside.update(plain_parts, larger)
     for term in plain_parts:
         parts.weigh(term, _PART_WEIGHT)
 

@@ -281,12 +281,19 @@ class Question:
 
     # --- files ----------------------------------------------------------------------------------------------------
 
+    def _label_weights(self) -> list[float]:
+        """What words count in names: those that only stand inside an identifier as much as in texts, others fully."""
+        inside, query = self.query.identifier_parts, self.query
+        return (
+            [w if name in inside else 1.0 for name, w in zip(query.terms, query.weights, strict=True)] if inside else []
+        )
+
     def _bonus(self) -> tuple[Floats, Ints]:
         """Names, fields and links, by file id; and the files that have any."""
         corpus, context, weights = self.corpus, self._context, self._weights
         bonus = np.zeros(len(corpus.by_id))
         self._labels = corpus.labels.gather(self.names)
-        slots, scores = corpus.labels.scored(self._labels)
+        slots, scores = corpus.labels.scored(self._labels, self._label_weights())
         files = corpus.label_files(slots).astype(np.intp)
         labels = scores.astype(np.float64)
         bonus[files] = weights.labels * labels

@@ -21,7 +21,7 @@ _OTHER_DIGITS = "\u0660-\u1c59\ua620-\uabf9\U000104a0-\U0001e959"
 # What begins a number or a Chinese word of which dates, times and corrections are made, and enough of what follows.
 _SIGNS = expression(
     rf"[0-9年月昨今明前后上下本这周星天刚最更纠勘改换不已以{_OTHER_DIGITS}]"
-    r"(?:(?<=[0-9])(?:[0-9]{3}|[0-9]?[-/.:][0-9]|[0-9]?\s?[日号])|(?<=[年月])"
+    r"(?:(?<=[0-9])(?:[0-9]{3}|[0-9]?[-/.:][0-9]|[0-9]?\s?[日号]|[0-9]?\)? \(?[0-9]{2})|(?<=[年月])"
     # The next character rules most others out at once.
     r"|(?=[天日晚早个周星礼一二三四五六末前期才近正误为成记到用再经改换迁此])(?:"
     r"(?<=[昨今明])[天日晚早]|(?<=[前后])天|(?<=[上下本这])个?(?:周|星期|礼拜)"

@@ -9,6 +9,7 @@ from .corpus import Corpus
 from .keyword_columns import Ints
 from .known_file import ENDS, KnownFile
 from .simplified import simplified
+from .words import identifiers_in
 
 # How names begin and end (as many of a file as are kept), in numbers of 16 bits; these for no name, and for one to be
 # looked at.
@@ -25,10 +26,14 @@ def names_worth(corpus: Corpus, numbers: Ints, text: str) -> Sequence[float]:
     look = there[ends >> 16]
     look &= there[ends & 0xFFFF]
     out = [0.0] * len(numbers)
+    identifiers: list[tuple[int, int]] | None = None
     for at in look.any(axis=0).nonzero()[0].tolist():
         number = int(numbers[at])
         names = _names(corpus.by_id[number])
-        found = [_worth(name) for name in names if name in text and _stands_in(name, text)]
+        standing = [name for name in names if name in text]
+        if standing and identifiers is None:
+            identifiers = identifiers_in(text)
+        found = [_worth(name) for name in standing if _stands_in(name, text, identifiers or [])]
         if found:
             out[at] = max(found)
         if ends[0, at] == _LOOK:
@@ -79,11 +84,14 @@ def _length(name: str) -> float:
     return len(name) - latin + latin / 2.5
 
 
-def _stands_in(name: str, text: str) -> bool:
+def _stands_in(name: str, text: str, identifiers: Sequence[tuple[int, int]]) -> bool:
+    """Whether a name stands whole in a text: not as a part of a word, nor a plain one as a part of an identifier."""
     at = text.find(name)
     while at >= 0:
-        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
-        if not (_glued(before, name[0]) or _glued(name[-1], after)):
+        stop = at + len(name)
+        inside = name.isalnum() and any(a <= at and stop <= b and stop - at < b - a for a, b in identifiers)
+        before, after = text[at - 1 : at], text[stop : stop + 1]
+        if not (inside or _glued(before, name[0]) or _glued(name[-1], after)):
             return True
         at = text.find(name, at + 1)
     return False

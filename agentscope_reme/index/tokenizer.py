@@ -7,12 +7,14 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 
+from .beside_han import SINGLE, terms_beside
 from .chinese import Bigrams, JiebaWords
 from .dates import DateMention, find_dates
 from .english import CAPITAL_NAMES, STOP_WORDS, Stemmer
 from .identifiers import Compound, compound_terms
-from .marks import unmarked
+from .marks import spelled_out, unmarked
 from .query_terms import QueryTerms, take_apart
+from .spaced_numbers import spaced_numbers
 from .time_words import ANYTHING, SIGNS, WORDS
 from .uncut import RUN
 from .words import (
@@ -34,7 +36,7 @@ from .words import (
 __all__ = ["QueryTerms", "Tokenizer", "terms_with_char"]
 
 # Raise it with every change after which the same text may give other terms: stored indexes are then rebuilt.
-_VERSION = 4
+_VERSION = 5
 # Pieces of text, and words, of which the terms are remembered: about 6 MB and 5 MB. A vault's everyday vocabulary is
 # smaller than this; whoever reads tens of thousands of notes meets more.
 _MOST_KNOWN = 32_768
@@ -112,9 +114,9 @@ class Tokenizer:
     def terms(self, text: str, may_hold: int = ANYTHING, stretches: list[str] | None = None) -> list[str]:
         """Index terms of a text, in order, repeats kept. Function words are kept only where nothing else is left.
 
-        ``may_hold`` other than ``ANYTHING`` says that the text is in NFKC, and what dates it may have
-        (:meth:`~.survey.Survey.holds`). With ``stretches``, Chinese that would become pairs of characters is added
-        there, and ``RUN`` to the terms (:mod:`.uncut`).
+        ``may_hold`` other than ``ANYTHING`` says that the text is in NFKC, and what dates and numbers in groups it
+        may have (:meth:`~.survey.Survey.holds`). With ``stretches``, Chinese that would become pairs of characters is
+        added there, and ``RUN`` to the terms (:mod:`.uncut`).
         """
         if len(text) > _LONGEST_CACHED or stretches is not None:
             return self._terms(text, may_hold, stretches)
@@ -139,12 +141,16 @@ class Tokenizer:
                     self._collect(segment, out, uncut)
         else:
             self._collect(text, out, uncut)
+        if may_hold & SIGNS:
+            for number in spaced_numbers(text):
+                out += number.joined
         return out or [self.stem(word) for word in every_word(text)]
 
     def _collect(self, text: str, out: list[str], uncut: list[str] | None) -> None:
         """Add the terms of a text in NFKC without dates."""
         words, runs = self._words, self._runs
-        for stretch in stretches(text):
+        found = stretches(text)
+        for stretch in found:
             if stretch < FIRST_SPACELESS:
                 out += words[stretch]
             elif FIRST_HAN <= stretch < AFTER_HAN:
@@ -158,6 +164,8 @@ class Tokenizer:
                     out += runs.cut(run)
             else:
                 out += words[stretch]
+        if not SINGLE.isdisjoint(found) and not text.isascii():
+            out += terms_beside(text, found)
 
     def query(self, text: str, today: date | None = None) -> QueryTerms:
         """Take a question apart; ``today`` resolves "yesterday" and the like."""
@@ -174,6 +182,11 @@ class Tokenizer:
     def plain(self, word: str) -> str:
         """The term of a case-folded word: its stem, "" for a function word."""
         return self._plain[word]
+
+    def spelled_out(self, word: str) -> str:
+        """The term of a case-folded word with two letters for each umlaut (``mueller``); "" where it has none."""
+        spelled = spelled_out(word)
+        return self.plain(spelled) if spelled else ""
 
     def plain_or_capital(self, word: str) -> str:
         """The term of a word as written; ``US`` in capitals is a name, ``us`` is not."""
@@ -198,6 +211,10 @@ class Tokenizer:
                 for word in read_word(written):
                     if isinstance(word, Compound):
                         out += compound_terms(word, self._plain.__getitem__)
+                        spelled = () if written.isascii() else map(self.spelled_out, word.parts)
+                        out += [term for term in spelled if term]
                     elif term := self.plain_or_capital(word):
                         out.append(term)
+                        if not written.isascii() and (term := self.spelled_out(word.casefold())):
+                            out.append(term)
         return out

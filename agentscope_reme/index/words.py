@@ -9,7 +9,7 @@ from ..expression import expression
 from .chinese import HAN, HANGUL, KANA, THAI_LAO_BURMESE_KHMER
 from .dates import DateMention
 from .english import STOP_WORDS
-from .identifiers import Compound, split_compound
+from .identifiers import Compound, is_unmistakable, split_compound
 from .simplified import simplified
 
 _SPACELESS = f"{HAN}{KANA}{HANGUL}{THAI_LAO_BURMESE_KHMER}"
@@ -23,6 +23,7 @@ _OTHER_PIECES = (
     f"|[^\\W_][^\\s{_SPACELESS}{_EMOJI}{_FLAG}]*"
 )
 _PIECE = re.compile(f"[{HAN}{KANA}]+|{_OTHER_PIECES}")
+_BETWEEN_SPACES = re.compile(r"[^\s\x1c-\x1f]+")
 # Space and signs that stand between runs of Chinese and belong to no word.
 _BETWEEN = r"\s!-/:-@\[-`{-~\u2010-\u2027\u2030-\u205e\u3001-\u3004\u3008-\u3020"
 _STRETCH = re.compile(f"[{HAN}{KANA}][{HAN}{KANA}{_BETWEEN}]*|{_OTHER_PIECES}")
@@ -47,7 +48,7 @@ _PLAIN = re.compile(rf"(?:{_LETTER})+")
 # Signs that are not seen, and the hyphen into which NFKC makes the one that does not break (U+2011), which language
 # models write in names such as "db-prod-2".
 UNSEEN = re.compile("[\u00ad\u200b\u2010\u2060\ufeff]")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_THOUSANDS = re.compile(r"(?<=\d)[,'](?=\d{3}(?!\d))")
 # What may stand around a plain word and belongs to no word: C++ and C# keep their signs.
 _AROUND = "".join(set(string.punctuation) - set("+#"))
 _POSSESSIVE = ("'s", "'S")
@@ -94,6 +95,12 @@ def pieces(text: str) -> list[str]:
     return text.split() if text.isascii() else _PIECE.findall(text)
 
 
+def placed_pieces(text: str) -> Iterator[tuple[int, str]]:
+    """The same, each with where it begins."""
+    for match in (_BETWEEN_SPACES if text.isascii() else _PIECE).finditer(text):
+        yield match.start(), match.group()
+
+
 def stretches(text: str) -> list[str]:
     """The same, but runs of Chinese and Japanese with nothing but space and signs between as one."""
     return text.split() if text.isascii() else _STRETCH.findall(text)
@@ -134,12 +141,30 @@ def read_word(word: str) -> list[str | Compound]:
     if len(word) > _LONGEST_COMPOUND:
         # Data rather than a name: its words are found, its structure is not kept.
         return list(_PLAIN.findall(word))
-    if "," in word:
-        word = _THOUSANDS.sub("", word)
     word = word.replace("’", "'")
+    if "," in word or "'" in word:
+        word = _THOUSANDS.sub("", word)
     if word.endswith(_POSSESSIVE) and len(word) > 2:
         word = word[:-2]
     return [word if word.casefold() in STOP_WORDS else split_compound(word) or word]
+
+
+def identifiers_in(text: str) -> list[tuple[int, int]]:
+    """Where the names that nobody writes by chance stand in a text (``src/main.py``, ``max_count``)."""
+    out = []
+    for begin, piece in placed_pieces(text):
+        for match in () if piece.isalnum() else _WORD.finditer(piece):
+            first = begin + match.start()
+            for word in () if match.group().isalnum() else read_word(match.group()):
+                option = text[max(0, first - 2) : first] == "--"
+                if isinstance(word, Compound) and (option or is_unmistakable(word)):
+                    out.append((first, begin + match.end()))
+    return out
+
+
+def has_word(text: str) -> bool:
+    """Whether there is a letter or a digit."""
+    return any(map(str.isalnum, text))
 
 
 def every_word(text: str) -> list[str]:

@@ -15,7 +15,9 @@ from agentscope_reme.index.tokenizer import Tokenizer
     ],
 )  # fmt: skip
 def test_a_word_has_the_same_terms_with_and_without_its_marks(one, other):
-    assert Tokenizer().terms(one) == Tokenizer().terms(other) != []
+    marked, plain = Tokenizer().terms(one), Tokenizer().terms(other)
+    # Beside them, with two letters for an umlaut.
+    assert [term for term in marked if term not in ("mueller", "oeresund")] == plain != []
 
 
 @pytest.mark.parametrize(("one", "other"), [("йод", "иод"), ("が", "か"), ("हिन्दी", "हनद")])

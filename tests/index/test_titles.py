@@ -112,3 +112,13 @@ def test_what_is_known_of_earlier_questions_changes_no_answer(names, words):
         text = text.casefold()
         fresh = worth(vault(*map(tuple, names)), text)
         assert worth(corpus, text) == worth(known, text) == fresh
+
+
+@pytest.mark.parametrize("text", ["src/ferry/main.py", "the ferry_plan", "git --no-ferry"])
+def test_a_plain_name_inside_an_identifier_is_none(text):
+    assert worth(vault(("ferry",)), text) == [0]
+
+
+@pytest.mark.parametrize("text", ["a ferry and src/main.py", "我们用ferry写main.py了", "the ferry-house", "ferry?"])
+def test_a_name_beside_an_identifier_or_in_a_word_with_a_hyphen_is_one(text):
+    assert worth(vault(("ferry",)), text) == [in_length(0, 5)]
