@@ -1,12 +1,17 @@
 """Cutting a long text to head and tail: by bytes, never inside a character, and never twice. Pure functions."""
 
+import asyncio
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..vault.encoding import clean_text, safe_cut
 
 # Terminal control sequences: a preview is read by a model, not by a terminal. The file keeps them.
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+
+# Of longer texts the event loop is not made to wait for; each part of one takes some milliseconds.
+PART_CHARS = 200_000
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,26 @@ class Clipped:
 
 def without_ansi(text: str) -> str:
     """Return ``text`` without terminal control sequences."""
-    return _ANSI.sub("", text) if "\x1b" in text else text
+    return "".join(_ANSI.sub("", part) for part in _parts(text)) if "\x1b" in text else text
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Divide a text before escape characters that begin a sequence: a regular expression lets no other thread run."""
+    start = 0
+    while start < len(text):
+        end = text.find("\x1b", start + PART_CHARS)
+        while end >= 0 and text.startswith("\x1b\\", end):  # this one ends a sequence
+            end = text.find("\x1b", end + 1)
+        end = end if end >= 0 else len(text)
+        yield text[start:end]
+        start = end
+
+
+async def clipped_aside(text: str, limit: int, pointer: Pointer, *, total: int | None = None) -> Clipped:
+    """:func:`clipped`, in a worker thread where the text is long."""
+    if len(text) <= PART_CHARS:
+        return clipped(text, limit, pointer, total=total)
+    return await asyncio.to_thread(clipped, text, limit, pointer, total=total)
 
 
 def notice(pointer: Pointer, *, omitted: int, total: int, next_line: int) -> str:

@@ -95,7 +95,8 @@ class ReMeInMemoryMemory(InMemoryMemory):
         copied = type(self).__new__(type(self))
         memo[id(self)] = copied
         shared = {"vault", "config", "budget", "_journal", "tool_results", "siblings"}
-        fresh = {"lock": LoopLock(), "_ledger": Ledger(), "_view": View(), "_envelope": None, "breaker": Breaker()}
+        fresh = {"lock": LoopLock(), "_ledger": Ledger(), "_view": View(), "breaker": Breaker()}
+        fresh |= {"_envelope": None, "last_step": None}
         for name, value in self.__dict__.items():
             copied.__dict__[name] = fresh[name] if name in fresh else value if name in shared else deepcopy(value, memo)
         self.siblings.add(copied)
@@ -309,8 +310,7 @@ class ReMeInMemoryMemory(InMemoryMemory):
 
     async def message_tokens(self) -> int:
         """Return the tokens of all messages, and of what closes calls nobody answered; only new ones are counted."""
-        total = await self.ledger.settle(self.budget)
-        return total + await self._view.added(self._content, self.ledger, self.budget)
+        return await self.ledger.settle(self.budget) + await self._view.added(self._content, self.ledger, self.budget)
 
     async def summary_tokens(self) -> int:
         """Return the tokens of the checkpoint in its envelope; 0 without one."""

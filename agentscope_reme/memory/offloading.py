@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ReMeError
 from .blocks import MEDIA, blocks_of, calls_of, json_text, output_blocks
-from .clipping import Pointer, byte_length, clipped
+from .clipping import Pointer, byte_length, clipped_aside
 from .media import inline_media
 from .tool_result import MIN_BYTES
 from .vault_tools import current_tools
@@ -135,7 +135,7 @@ async def _cut(message: "Msg", vault: "Vault", place: str, text: str, limit: int
     if pointer is None:
         stored = await vault.store_result(text, ".txt")
         pointer = Pointer(stored.path, stored.size, stored.lines, reader=current_tools.get().read)
-    cut = clipped(source, limit, pointer)
+    cut = await clipped_aside(source, limit, pointer)
     state = {"path": pointer.path, "size": pointer.size, "lines": pointer.lines, "notice": cut.notice}
     held = message.metadata if isinstance(message.metadata, dict) else {}
     message.metadata = {**held, TEXTS_KEY: {**(states if isinstance(states, dict) else {}), place: state}}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ReMeError
 from .blocks import blocks_of, output_blocks
-from .clipping import Clipped, Pointer, byte_length, clipped, without_notice
+from .clipping import Clipped, Pointer, byte_length, clipped_aside, without_notice
 from .entering import Entering, fingerprint, joined_text, keep_state
 from .headroom import head_room
 from .media import inline_media
@@ -279,7 +279,7 @@ class ToolResultCompactor:
         if byte_length(text) > limit:
             pointer, source, total = await self._source(text, known, page, save)
             if pointer.path or lose:
-                cut = clipped(source, limit, pointer, total=total)
+                cut = await clipped_aside(source, limit, pointer, total=total)
                 state |= {"path": pointer.path, "size": pointer.size, "lines": pointer.lines, "again": pointer.again}
                 state |= {"total": cut.total, "notice": cut.notice}
                 paths += [pointer.path] if pointer.path else []

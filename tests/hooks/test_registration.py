@@ -75,6 +75,30 @@ async def test_a_copied_agent_goes_its_own_way_over_the_same_vault(vault_dir):
     assert twin.memory.max_input_length == agent.memory.max_input_length == 9_999
 
 
+async def test_a_memory_is_copied_without_the_toolkit_of_the_agent_that_used_it(vault_dir):
+    class Connection:
+        def __deepcopy__(self, memo):
+            raise TypeError("a connection cannot be copied")
+
+        async def look(self, q: str = "") -> object:
+            """Look something up.
+
+            Args:
+                q (str): What.
+            """
+            return response(f"found {q}")
+
+    reme = reme_over(vault_dir, 4_000)
+    agent = agent_of(reme, ScriptedModel([call("look", q="a")], default="Fine."), Connection().look)
+    await agent(user("go"))
+    copied = copy.deepcopy(agent.memory)
+    assert [message.id for message, _ in copied.content] == [message.id for message, _ in agent.memory.content]
+    other = bare(reme, ScriptedModel(default="Fine."), memory=copied)
+    reme.attach(other, tools=())
+    await other(user("on its own"))
+    assert "on its own" not in str(agent.memory.content)
+
+
 async def test_attach_can_be_repeated(vault_dir):
     reme = reme_over(vault_dir, 4_000)
     agent = agent_of(reme, ScriptedModel(default="Fine."), attach=False)

@@ -2,12 +2,16 @@
 
 import copy
 import json
+import threading
 
 import pytest
 from agentscope.message import Msg
 from agentscope.tool import Toolkit, ToolResponse
+from hypothesis import given
+from hypothesis import strategies as st
 
-from agentscope_reme.memory.clipping import byte_length
+from agentscope_reme.memory import clipping
+from agentscope_reme.memory.clipping import Pointer, byte_length, clipped, clipped_aside, without_ansi
 from agentscope_reme.memory.entering import STATE_KEY
 from agentscope_reme.memory.running import current_window
 from tests.hooks.agents import kept_files, reme_over, response, user
@@ -240,3 +244,33 @@ async def test_the_messages_given_are_not_changed(vault_dir, keep):
     assert changed == [2, 4, 6, 8, 10][: 5 - min(5, 3 if keep is None else keep)]
     again = await reme.compact_tool_result(out, keep)
     assert [json.dumps(message.to_dict()) for message in again] == [json.dumps(message.to_dict()) for message in out]
+
+
+# --- Long texts beside the event loop ---------------------------------------------------------------------------------
+
+
+@given(st.lists(st.sampled_from(["\x1b", "[", "]", "31", "m", "\x07", "\\", "a", "\n", "0;title"])).map("".join))
+def test_control_sequences_are_taken_out_alike_in_one_part_and_in_many(text):
+    whole = clipping._ANSI.sub("", text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clipping, "PART_CHARS", 1)
+        assert without_ansi(text) == whole
+
+
+async def test_a_long_text_is_clipped_in_a_thread_in_parts_as_it_would_be_at_once(monkeypatch):
+    text = "\x1b[31mred\x1b[0m line\n" * 40_000
+    pointer, longest = Pointer("session/tool_result/x.txt", len(text), 40_001), 0
+    expected = clipped(text, 3_000, pointer)
+    threads, parts = [], clipping._parts
+
+    def watched(given):
+        nonlocal longest
+        threads.append(threading.current_thread() is threading.main_thread())
+        for part in parts(given):
+            longest = max(longest, len(part))
+            yield part
+
+    monkeypatch.setattr(clipping, "_parts", watched)
+    assert await clipped_aside(text, 3_000, pointer) == expected
+    assert threads == [False]
+    assert 0 < longest < clipping.PART_CHARS + 100
