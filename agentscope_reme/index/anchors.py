@@ -89,23 +89,24 @@ class Anchors:
     def answers(self, terms: Sequence[str], resolve: Callable[[str], str | None]) -> tuple[Ints, NDArray[np.float64]]:
         """The same as numbers of paths, each once, and scores; :meth:`path` names them until ``numbering`` rises."""
         best, scores = self.index.best(self.index.gather(terms), MOST_SCORED)
-        targets = self._target[best]
-        leads = self._leads[targets]
-        if (leads == _UNKNOWN).any():
-            self._look_up(distinct(targets[leads == _UNKNOWN]), resolve)
-            leads = self._leads[targets]
-        counts = (leads >= 0) & (leads != self._source[best])
-        leads, values = leads[counts], scores[counts].astype(np.float64)
+        targets = self._target.take(best)
+        leads = self._leads.take(targets)
+        unknown = (leads == _UNKNOWN).nonzero()[0]
+        if len(unknown):
+            self._look_up(distinct(targets.take(unknown)), resolve)
+            leads = self._leads.take(targets)
+        counts = ((leads >= 0) & (leads != self._source.take(best))).nonzero()[0]
+        leads, values = leads.take(counts), scores.take(counts).astype(np.float64)
         if not len(leads):
             return leads, values
         order = np.lexsort((-values, leads))
-        leads, values = leads[order], values[order]
-        opens = np.empty(len(leads), bool)
-        opens[0] = True
+        leads, values = leads.take(order), values.take(order)
+        opens = np.ones(len(leads), bool)
         np.not_equal(leads[1:], leads[:-1], out=opens[1:])
         begins = opens.nonzero()[0]
-        place = np.arange(len(leads)) - begins[opens.cumsum() - 1]
-        return leads[begins], np.add.reduceat(np.ldexp(values, -place), begins)  # halved ``place`` times
+        place = begins.take(opens.cumsum() - 1)
+        place -= np.arange(len(leads))
+        return leads.take(begins), np.add.reduceat(np.ldexp(values, place), begins)  # halved for each before it
 
     def look_up_all(self, resolve: Callable[[str], str | None]) -> None:
         """Find out where every target leads that nobody has asked for, so that it is stored with the index."""

@@ -37,9 +37,9 @@ class Candidates:
 def candidates(question: Question, context: Context, weights: Weights) -> Candidates:
     """What a question finds, stretch by stretch; a ceiling of 0 where a filter allows nothing."""
     corpus, table = question.corpus, question.corpus.stretches
-    at, tf, pairs_at = question.sum_stretch, question.sum_tf.astype(np.float64), question.pair_stretch.astype(np.intp)
+    at, tf, pairs_at = question.sum_stretch, question.sum_tf.astype(np.float64), question.pair_stretch
     pair_worth = question.pair_worth.take(question.pair)
-    worth = np.array(question.worth).take(question.sum_term)
+    worth = question.worth.take(question.sum_term)
 
     # The words of the stretch before and after reach over; what saturates apart is no less than what saturates joined.
     found = np.zeros(table.count, bool)
@@ -49,12 +49,11 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
     paired, pairing = _beside(table, pairs_at)
     found[reached] = True
     found[paired] = True
-    favoured = table.of_files(question.favoured).astype(np.intp)
-    found[favoured] = True
+    found[table.of_files(question.favoured)] = True
     stretches = found.nonzero()[0]
-    index = np.empty(table.count, np.int32)
+    index = np.empty(table.count, np.intp)
     count = len(stretches)
-    index[stretches] = np.arange(count, dtype=np.int32)
+    index[stretches] = np.arange(count)
 
     average = table.total / max(1, table.living)
     own = index.take(at)
@@ -72,11 +71,15 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
     ceilings += np.bincount(own, gain / (most + shortest.take(own)), count)
     if len(reached):
         to = index.take(reached)
-        ceilings += np.bincount(to, gain[reaching] / (most[reaching] + shortest[to]), count)
+        reach = gain.take(reaching)
+        reach /= most.take(reaching) + shortest.take(to)
+        ceilings += np.bincount(to, reach, count)
     if len(pairs_at):
-        to = np.concatenate((index[pairs_at], index[paired]))
-        ceilings += np.bincount(to, np.concatenate((pair_worth, pair_worth[pairing])), count)
-    ceilings[index.take(favoured)] += question.bonus.take(table.column("file").take(favoured))
+        if len(paired):
+            pairs_at = np.concatenate((pairs_at, paired))
+            pair_worth = np.concatenate((pair_worth, pair_worth.take(pairing)))
+        ceilings += np.bincount(index.take(pairs_at), pair_worth, count)
+    ceilings += question.bonus.take(table.column("file").take(stretches))
     ceilings *= ceiling_factors(corpus, question.query, context, weights, stretches)
     if context.allowed is not None:
         allowed = np.zeros(table.count, bool)
@@ -91,7 +94,7 @@ def _beside(table: Stretches, at: Ints) -> tuple[Ints, Ints]:
     some = table.joined.take(at).nonzero()[0]
     if not len(some):
         return some, some
-    here = at[some]
-    there = np.concatenate((table.column("before")[here], table.column("after")[here]))
-    has = there >= 0
-    return there[has], np.concatenate((some, some))[has]
+    here = at.take(some)
+    there = np.concatenate((table.column("before").take(here), table.column("after").take(here)))
+    has = (there >= 0).nonzero()[0]
+    return there.take(has), np.concatenate((some, some)).take(has)

@@ -86,7 +86,7 @@ class Corpus:
 
     def label_files(self, slots: Ints) -> Ints:
         """The file ids that slots of the label index belong to."""
-        return self._label_file[slots]
+        return self._label_file.take(slots)
 
     # --- changes --------------------------------------------------------------------------------------------------
 

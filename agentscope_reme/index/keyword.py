@@ -46,8 +46,15 @@ def top(scores: NDArray[Any], k: int) -> Ints:
     found = (scores >= bound if bound > 0 else scores > 0).nonzero()[0]
     if len(found) > k:
         values = scores[found]
-        found = found[values >= np.partition(values, len(values) - k)[len(values) - k]]
+        found = found[values >= kth_best(values, k)]
     return found
+
+
+def kth_best(scores: NDArray[Any], k: int) -> Any:
+    """The ``k``-th best of at least ``k`` scores."""
+    scores, at = scores.copy(), len(scores) - k
+    scores.partition(at)
+    return scores[at]
 
 
 def _reached(scores: NDArray[Any], k: int) -> Any:
@@ -58,8 +65,8 @@ def _reached(scores: NDArray[Any], k: int) -> Any:
     blocks = min(64, len(scores) // (2 * k))
     if blocks > 1:
         width = len(scores) // blocks
-        scores = scores[: blocks * width].reshape(blocks, width).max(axis=0)
-    return np.partition(scores, len(scores) - k)[len(scores) - k]
+        scores = np.maximum.reduce(scores[: blocks * width].reshape(blocks, width))
+    return kth_best(scores, k)
 
 
 class KeywordIndex:
@@ -241,7 +248,7 @@ class KeywordIndex:
         slots = distinct(slots)
         values = scores.take(slots)
         if len(slots) > k:
-            keep = (values >= np.partition(values, len(values) - k)[len(values) - k]).nonzero()[0]
+            keep = (values >= kth_best(values, k)).nonzero()[0]
             slots, values = slots.take(keep), values.take(keep)
         return slots, values
 

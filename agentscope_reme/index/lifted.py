@@ -30,7 +30,7 @@ class Holders:
 def holders_of(question: Question) -> Holders:
     """The stretches with all of a question's few words, where they are few; none where no link speaks for a note."""
     found = np.zeros(0, np.int64)
-    if not 0 < len(question.proving) <= MOST_WORDS or not question.links:
+    if not 0 < len(question.proving) <= MOST_WORDS or not len(question.linked):
         return Holders(found)
     groups = [question.stretches_with(group) for group in question.proving]
     groups.sort(key=len)
@@ -55,7 +55,7 @@ def kept_below(
     if not best:
         return score, holders
     files = corpus.column("file")[slots]
-    linked = question.linked[files]
+    linked = question.by_links(files)
     at = np.flatnonzero((linked > 0) & (score > (1 - ROOM) * best) & ~whole)
     at = at[~question.named_in_full(files[at])]
     if len(at):

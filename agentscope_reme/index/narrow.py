@@ -167,6 +167,8 @@ class Narrow:
         if places:
             near, done = self._near, 0
             for begin, end in spans:
+                if begin == end:
+                    continue
                 block, other = begin >> _NEAR, end >> _NEAR
                 first = bisect_left(places, begin & _LOWER, near[block], near[block + 1])
                 last = bisect_left(places, end & _LOWER, near[other], near[other + 1])

@@ -72,7 +72,8 @@ def following(keys: Ints, sizes: Sequence[int], pairs: Sequence[tuple[int, int]]
     number = np.arange(len(pairs)).repeat(counts)[hits]
     new = np.empty(len(hits), bool)
     new[:1] = True
-    new[1:] = (slots[1:] != slots[:-1]) | (number[1:] != number[:-1])
+    np.not_equal(slots[1:], slots[:-1], out=new[1:])
+    new[1:] |= number[1:] != number[:-1]
     return slots[new], number[new]
 
 
@@ -82,14 +83,17 @@ def _shared(body: Ints, head: Ints) -> int:
 
 
 def _summed(keys: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """The different keys, ascending, and the sum of the counts of each."""
+    """The different keys, ascending, and the sum of the counts of each, which is below 2^31."""
     if not len(keys):
-        return keys, counts.astype(np.int64)
-    if (keys[1:] < keys[:-1]).any():  # postings follow the files, so that they are nearly sorted
+        return keys, counts.astype(np.int32)
+    if np.count_nonzero(keys[1:] < keys[:-1]):  # postings follow the files, so that they are nearly sorted
         order = np.argsort(keys, kind="stable")
         keys, counts = keys.take(order), counts.take(order)
-    last = np.concatenate(((keys[1:] != keys[:-1]).nonzero()[0], [len(keys) - 1]))
-    sums = counts.cumsum(dtype=np.int64).take(last)
+    ends = np.ones(len(keys), bool)
+    np.not_equal(keys[1:], keys[:-1], out=ends[:-1])
+    last = ends.nonzero()[0]
+    # Where the sum of all counts is larger, the differences are right all the same.
+    sums = counts.astype(np.int32, copy=False).cumsum(dtype=np.int32).take(last)
     sums[1:] -= sums[:-1].copy()
     return keys.take(last), sums
 
@@ -106,8 +110,8 @@ class Question:
     numbers of terms. ``pair_slots`` are where two neighbouring words of the question follow each other, ``pair`` which
     two these are and ``pair_worth`` what each two are worth; ``pair_stretch`` is where each of these slots lies.
     ``ideal`` is the score of a unit that holds every word as often as it likes; ``possible`` the same for the evidence.
-    ``bonus`` (by file id) comes from names, fields and links; only the files in ``favoured`` have any. ``linked`` is
-    the part of it that comes from others' links, and ``links`` whether there is such a part.
+    ``bonus`` (by file id) comes from names, fields and links; only the files in ``favoured`` have any. ``linked`` are
+    those of which others' links speak, each once.
     """
 
     def __init__(self, corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights) -> None:
@@ -131,10 +135,9 @@ class Question:
         if weights.pairs:
             self._find_pairs()
         self.ideal = 2.2 * self._most()
-        self._all_proof = sum(max(self.proof[at] for at in group) for group in self.proving)
+        self._all_proof = sum(max(self._proof[at] for at in group) for group in self.proving)
         self.possible = 2.2 * self._all_proof
-        self.linked = np.zeros(len(corpus.by_id))
-        self.links = False
+        self.linked, self._by_links = _NO_SLOTS, np.zeros(0)
         self._label_proof: Floats | None = None
         self.bonus, self.favoured = self._bonus()
 
@@ -153,7 +156,29 @@ class Question:
                     proof[label_files(slots)] += max(self.proof[at] for at in group)
             if len(found.slots):
                 np.add.at(proof, label_files(found.slots), alone.repeat(found.sizes))
-        return self._label_proof[files]
+        return self._label_proof.take(files)
+
+    def by_links(self, files: Ints) -> Floats:
+        """The part of the bonus of some files that comes from others' links."""
+        bonus = np.zeros(len(self.corpus.by_id))
+        bonus[self.linked] = self._by_links
+        return bonus.take(files)
+
+    def are_linked(self, files: Ints) -> NDArray[np.bool_]:
+        """Of which of some files others' links speak."""
+        marks = np.zeros(len(self.corpus.by_id), bool)
+        marks[self.linked] = True
+        return marks.take(files)
+
+    def grouped(self, proofs: Floats) -> Floats:
+        """Of rows by term the best of each content word's alternatives, by content word."""
+        if self.proving == [[term] for term in range(len(proofs))]:  # simply all terms
+            return proofs
+        best = proofs.take([group[0] for group in self.proving], axis=0)
+        for row, group in enumerate(self.proving):
+            for other in group[1:]:
+                np.maximum(best[row], proofs[other], out=best[row])
+        return best
 
     def stretches_with(self, group: Sequence[int]) -> Ints:
         """The stretches that hold any of some terms, each as often as it holds different ones."""
@@ -193,8 +218,8 @@ class Question:
 
     def _most(self) -> float:
         grouped = {at for group in self.groups for at in group}
-        alone = sum(worth for at, worth in enumerate(self.worth) if at not in grouped)
-        return alone + sum(max(self.worth[at] for at in group) for group in self.groups)
+        alone = sum(worth for at, worth in enumerate(self._worth) if at not in grouped)
+        return alone + sum(max(self._worth[at] for at in group) for group in self.groups)
 
     # --- postings -------------------------------------------------------------------------------------------------
 
@@ -214,7 +239,7 @@ class Question:
         self.tf[self.heads :] = 1
         numbers = np.arange(count, dtype=np.int32)
         self.term = np.concatenate((numbers, numbers)).repeat(sizes)
-        self.stretch = self.corpus.column("stretch").take(slots)
+        self.stretch = self.corpus.column("stretch").take(slots).astype(np.intp)
         body, head = 0, self.heads
         for own, above in zip(self._in_text, sizes[count:], strict=True):
             shared = _shared(slots[body : body + own], slots[head : head + above]) if own and above else 0
@@ -246,9 +271,9 @@ class Question:
             at = sums.searchsorted(more)
             alike = sums.take(at, mode="clip") == more if len(sums) else np.zeros(len(more), bool)
             counts[at[alike]] += times[alike]
-            if not alike.all():
-                others = ~alike
-                sums, counts = np.concatenate((sums, more[others])), np.concatenate((counts, times[others]))
+            others = (~alike).nonzero()[0]
+            if len(others):
+                sums, counts = np.concatenate((sums, more.take(others))), np.concatenate((counts, times.take(others)))
         self.sum_term, self.sum_stretch, self.sum_tf = sums >> 32, sums & 0xFFFFFFFF, counts
 
     def _weigh(self) -> None:
@@ -259,13 +284,15 @@ class Question:
         """
         total, damping = self.corpus.stretches.living, self._weights.damping
         spread = np.bincount(self.sum_term, minlength=len(self.names)).tolist()
-        self.worth: list[float] = []
-        self.proof: list[float] = []
+        worth: list[float] = []
+        proof: list[float] = []
         for count, stretches, weight in zip(self._found, spread, self.query.weights, strict=True):
             rarity = idf(count, self._units)
             over_both = (total * idf(stretches, total) + rarity) / (total + 1)
-            self.worth.append(weight * over_both * max(rarity / self._rarest, LEAST_RARITY) ** -damping)
-            self.proof.append(weight * (rarity if self._units >= LEAST_TELLING else idf(count, LEAST_TELLING)))
+            worth.append(weight * over_both * max(rarity / self._rarest, LEAST_RARITY) ** -damping)
+            proof.append(weight * (rarity if self._units >= LEAST_TELLING else idf(count, LEAST_TELLING)))
+        self.worth, self.proof = np.array(worth), np.array(proof)
+        self._worth, self._proof = worth, proof
 
     def _find_pairs(self) -> None:
         """Step 5: neighbouring content words that follow each other in a unit, at most one word between."""
@@ -275,7 +302,7 @@ class Question:
             return
         keys, sizes = units.occurrences(self._gathered.first(len(self.names)))
         self.pair_slots, self.pair = following(keys, sizes, pairs)
-        self.pair_stretch = self.corpus.column("stretch")[self.pair_slots]
+        self.pair_stretch = self.corpus.column("stretch").take(self.pair_slots).astype(np.intp)
         text, weight = self._in_text, self._weights.pairs
         self.pair_worth = np.array([weight * idf(max(text[one], text[two]), self._units) for one, two in pairs])
 
@@ -294,8 +321,7 @@ class Question:
         bonus = np.zeros(len(corpus.by_id))
         self._labels = corpus.labels.gather(self.names)
         slots, scores = corpus.labels.scored(self._labels, self._label_weights())
-        files = corpus.label_files(slots).astype(np.intp)
-        labels = scores.astype(np.float64)
+        files, labels = corpus.label_files(slots).astype(np.intp), scores.astype(np.float64)
         bonus[files] = weights.labels * labels
         if context.titles is not None and weights.whole_title and len(files):
             likely = files[top(labels, MOST_TITLES)]
@@ -303,10 +329,9 @@ class Question:
         if context.resolve is not None and context.linked is not None and weights.anchors:
             paths, values = corpus.anchors.answers(self.names, context.resolve)
             linked = context.linked(paths)
-            values, linked = values[linked >= 0], linked[linked >= 0]
-            values *= weights.anchors
-            self.linked[linked] = values
-            self.links = len(linked) > 0
+            there = (linked >= 0).nonzero()[0]
+            values, linked = weights.anchors * values.take(there), linked.take(there).astype(np.intp)
+            self.linked, self._by_links = linked, values
             bonus[linked] += values
             files = np.concatenate((files, linked))
         return bonus, files

@@ -16,7 +16,7 @@ from .candidates import Candidates, candidates
 from .corpus import Corpus
 from .entries import BLUR, HEADING_ONLY, OFFSETS
 from .fusion import NEAR, SURE, Scope, fuse
-from .keyword import top
+from .keyword import kth_best, top
 from .keyword_columns import Ints, are_in, distinct
 from .lifted import Holders, holders_of, kept_below
 from .question import K1, UNIT, Floats, Question
@@ -33,7 +33,9 @@ PROVING = 20  # the best units, of which the one with the most evidence counts
 CANDIDATES = 256  # of each arm, where vectors take part
 _SHIFTS = np.array(OFFSETS)[:, None]
 _SHARES = np.array([BLUR[abs(offset)] for offset in OFFSETS], np.float64)[:, None]
+_OWN_SHARE = np.array([UNIT if offset == 0 else 0 for offset in OFFSETS], np.float64)[:, None]
 _TRUE = np.ones(1, bool)
+_ELSEWHERE: Ints = np.zeros(1, np.int64)  # the first cell of each row
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +70,17 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """Some slots with their scores before they are brought to the range 0 to 1, and their evidence."""
+    """Some slots with their scores before they are brought to the range 0 to 1.
+
+    ``saturated`` is how much of each word each of them has, ``cells`` its column there, which is one of several
+    matrices side by side. ``alone`` says which have nothing but the day asked for, where a day was.
+    """
 
     slots: Ints
     raw: Floats
-    evidence: Floats
+    cells: Ints
+    saturated: tuple[Floats, ...]
+    alone: NDArray[np.bool_] | None
     dated: bool
     timely: bool
     nearness: float | None
@@ -83,7 +91,9 @@ class _Scored:
         return _Scored(
             np.concatenate((self.slots, others.slots)),
             np.concatenate((self.raw, others.raw)),
-            np.concatenate((self.evidence, others.evidence)),
+            np.concatenate((self.cells, others.cells + sum(part.shape[1] for part in self.saturated))),
+            self.saturated + others.saturated,
+            np.concatenate((self.alone, others.alone)) if self.alone is not None and others.alone is not None else None,
             self.dated or others.dated,
             self.timely or others.timely,
             None,
@@ -99,7 +109,9 @@ def rank(
     found = candidates(question, context, weights)
     days = days_asked_for(corpus, query, context)
     holders = holders_of(question)
-    sure = np.concatenate((stretches_of_days(corpus, days[0]), holders.stretches))
+    sure = holders.stretches
+    if len(days[0]):
+        sure = np.concatenate((stretches_of_days(corpus, days[0]), sure))
     if context.dense is not None:
         return _rank_with_vectors(question, found, days, sure, holders, context, weights, want, everything)
     possible = (found.ceilings > 0).nonzero()[0]
@@ -156,12 +168,29 @@ def _best(question: Question, scored: _Scored, context: Context, want: int) -> R
     corpus, ideal = question.corpus, question.ideal or 1.0
     scores = (scored.raw / (scored.raw + ideal)).round(DIGITS)
     best = top(scores, want)
-    best = best[_order(corpus, scored.slots[best], scores[best], context.preferred)]
-    seen = best[:PROVING]
-    proof = float(scored.evidence[seen].max(initial=0.0)) / question.possible if question.possible else 0.0
+    best = best.take(_order(corpus, scored.slots.take(best), scores.take(best), context.preferred))
+    slots, seen = scored.slots.take(best), best[:PROVING]
+    proof = float(_evidence(question, scored, seen).max(initial=0.0)) / question.possible if question.possible else 0.0
     if proof < WEAK and (question.query.identifiers or len(question.groups) == 1):
-        proof = max(proof, question.named_outright(scored.slots[seen]))
-    return Ranked(scored.slots[best], scores[best], min(proof, 1.0), scored.dated, scored.timely, scored.nearness)
+        proof = max(proof, question.named_outright(slots[:PROVING]))
+    return Ranked(slots, scores.take(best), min(proof, 1.0), scored.dated, scored.timely, scored.nearness)
+
+
+def _evidence(question: Question, scored: _Scored, some: Ints) -> Floats:
+    """How much some of the units show of the content words: those they hold, and those in names and links."""
+    # Never one column alone, whose sum numpy might take in another order.
+    cells = np.concatenate((_ELSEWHERE, scored.cells.take(some)))
+    parts = scored.saturated
+    held = (parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)).take(cells, axis=1)
+    evidence: Floats = np.add.reduce(question.grouped(question.proof[:, None] * held), axis=0)[1:]
+    files = question.corpus.column("file").take(scored.slots.take(some))
+    evidence += question.label_evidence(files)
+    if len(question.linked):
+        # What others say about a note is a hint that it fits, no proof.
+        np.maximum(evidence, 0.5 * WEAK * question.possible * question.are_linked(files), out=evidence)
+    if scored.alone is not None:
+        evidence[scored.alone.take(some)] = 0.0
+    return evidence
 
 
 def _chosen(question: Question, best: Ints, sure: Ints) -> Ints:
@@ -171,18 +200,18 @@ def _chosen(question: Question, best: Ints, sure: Ints) -> Ints:
     """
     stretches = question.corpus.stretches
     chosen = distinct(np.concatenate((best, sure))) if len(sure) else best
-    if stretches.joined[chosen].any():
-        files = stretches.column("file")[chosen]
+    if np.count_nonzero(stretches.joined.take(chosen)):
+        files = stretches.column("file").take(chosen)
         others = stretches.of_files(files[question.bonus[files] > 0])
         chosen = distinct(np.concatenate((chosen, others)))
-    return chosen[stretches.column("place")[chosen].argsort(kind="stable")]
+    return chosen.take(stretches.column("place").take(chosen).argsort(kind="stable"))
 
 
 def _last_place(raw: Floats, want: int, ideal: float) -> float:
     """The raw score of the last place wanted, less what rounding could make equal to it; 0 when there are too few."""
     if len(raw) < want:
         return 0.0
-    last = float(np.partition(raw, len(raw) - want)[len(raw) - want])
+    last = float(kth_best(raw, want))
     return max(0.0, last - 2 * 10**-DIGITS * (last + ideal) ** 2 / ideal)
 
 
@@ -198,54 +227,54 @@ def _score(
 ) -> _Scored:
     """Scores of the units in the chosen stretches that answer at all."""
     corpus, table = question.corpus, question.corpus.stretches
-    sizes = table.column("size")[chosen]
+    sizes = table.column("size").take(chosen)
     ends = sizes.cumsum()
     begins = ends - sizes
-    places = np.arange(int(sizes.sum())) + (table.column("place")[chosen] - begins).repeat(sizes)
+    places = (table.column("place").take(chosen) - begins).repeat(sizes)
+    places += np.arange(len(places))
     slots = corpus.slot_at.take(places)
-    score, evidence, complete = _words(question, chosen, places, len(holders.stretches) > 0)
+    score, saturated = _words(question, chosen, places)
     whole = (weights.session * found.whole_of(chosen)).repeat(sizes)
     score = np.where(score > 0, score + whole, 0.0)
     if len(question.favoured) and len(chosen):
-        files = table.column("file")[chosen]
+        files = table.column("file").take(chosen)
         counts = sizes
-        if table.joined[chosen].any():
+        if np.count_nonzero(table.joined.take(chosen)):
             opens = np.concatenate((_TRUE, files[1:] != files[:-1]))
             files, begins = files[opens], begins[opens]
             counts = np.concatenate((begins[1:], ends[-1:])) - begins
         own, score = score, _with_bonus(question, slots, files, begins, counts, score, whole)
         if len(holders.stretches):
+            complete = np.logical_and.reduce(question.grouped(saturated) > 0, axis=0)[1:]
             if context.allowed is not None:
                 complete &= context.allowed[slots]
             score, holders = kept_below(question, holders, slots, own, score, complete)
-        evidence += question.label_evidence(files).repeat(counts)
-        if question.links:
-            # What others say about a note is a hint that it fits, no proof.
-            hint = 0.5 * WEAK * question.possible * (question.linked[files] > 0)
-            evidence = np.maximum(evidence, hint.repeat(counts))
-    dated = timely = False
+    dated, timely, alone = False, False, None
     if len(days[0]):
         ideal = question.ideal or 1.0
         on_day = are_in(corpus.column("day")[slots], days[0])
         some = on_day.nonzero()[0]
         later = _places_in_day(corpus, slots.take(some))
         without = score.take(some) <= 0
-        alone = some[without]
         # The first unit of each file and day before the second of any.
-        score[alone] = DAY_ALONE * ideal / (1.0 + later[without])
-        evidence[alone] = 0.0
+        score[some[without]] = DAY_ALONE * ideal / (1.0 + later[without])
+        alone = np.zeros(len(slots), bool)
+        alone[some[without]] = True
         dated = bool(on_day.any())
         timely = bool(are_in(corpus.column("day")[slots], days[1]).any())
+    cells = np.arange(1, len(slots) + 1)
     if context.allowed is not None:
-        inside = context.allowed[slots]
-        slots, score, evidence = slots[inside], score[inside], evidence[inside]
+        cells = cells[context.allowed[slots]]
+        slots, score = slots[cells - 1], score[cells - 1]
+        alone = alone[cells - 1] if alone is not None else None
     nearness = None
     if scope is not None:
         score, nearness = fuse(scope, slots, score, question.ideal or 1.0)
     keep = (score > 0).nonzero()[0]
-    slots, score, evidence = slots.take(keep), score.take(keep), evidence.take(keep)
+    slots, score, cells = slots.take(keep), score.take(keep), cells.take(keep)
+    alone = alone.take(keep) if alone is not None else None
     score *= factors(corpus, question.query, context, weights, slots)
-    return _Scored(slots, score, evidence, dated, timely, nearness, holders)
+    return _Scored(slots, score, cells, (saturated,), alone, dated, timely, nearness, holders)
 
 
 def _places_in_day(corpus: Corpus, slots: Ints) -> Ints:
@@ -258,69 +287,57 @@ def _places_in_day(corpus: Corpus, slots: Ints) -> Ints:
     return number - first[opens.cumsum() - 1]
 
 
-def _words(question: Question, chosen: Ints, places: Ints, whole: bool) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def _words(question: Question, chosen: Ints, places: Ints) -> tuple[Floats, Floats]:
     """Steps 1 to 3 and 5 for the units at some places, whole stretches.
 
-    The sum over words and pairs, the evidence, and, where ``whole`` asks for it, which units hold every content word.
+    The sum over words and pairs, and how much of each word the units have, with a column in front of theirs.
     """
     corpus, stretches = question.corpus, question.corpus.stretches
     near = np.zeros(stretches.count + 1, bool)  # the last one stands for none
     near[chosen] = True
-    if stretches.joined[chosen].any():
-        near[stretches.column("before")[chosen]] = True
-        near[stretches.column("after")[chosen]] = True
+    if np.count_nonzero(stretches.joined.take(chosen)):
+        near[stretches.column("before").take(chosen)] = True
+        near[stretches.column("after").take(chosen)] = True
         near[-1] = False
-    width, terms = len(places), len(question.names)
+    # The first cell of each row stands for what lies elsewhere, and is left out at the end: rows without a gap between
+    # them are added and multiplied in half the time.
     counts = _counted(question, near, places)
-    paired = counts[terms:]
-    counts = counts[:terms]
-    saturated = (K1 + 1) * counts
-    saturated /= counts + question.norms(corpus.blurred_lengths.take(places))
-    total: Floats = np.add.reduce(np.array(question.worth)[:, None] * saturated, axis=0)
-    if len(paired):
-        more = np.add.reduce((question.pair_worth / UNIT)[:, None] * paired, axis=0)
+    terms = len(question.names)
+    norms = np.ones(counts.shape[1])
+    norms[1:] = question.norms(corpus.blurred_lengths.take(places))
+    saturated = (K1 + 1) * counts[:terms]
+    saturated /= counts[:terms] + norms
+    total: Floats = np.add.reduce(question.worth[:, None] * saturated, axis=0)
+    if len(question.pair_worth):
+        more = np.add.reduce((question.pair_worth / UNIT)[:, None] * counts[terms:], axis=0)
         more *= total > 0
         total += more
-    if not question.proving:
-        return total, np.zeros(width), np.ones(width, bool)
-    proof = proofs = np.array(question.proof)[:, None] * saturated
-    if question.proving != [[term] for term in range(terms)]:  # not simply all terms
-        proof = proofs[[group[0] for group in question.proving]]
-        for row, group in zip(proof, question.proving, strict=True):
-            for other in group[1:]:
-                np.maximum(row, proofs[other], out=row)
-    evidence: Floats = np.add.reduce(proof, axis=0)
-    complete = np.logical_and.reduce(proof > 0, axis=0) if whole else _TRUE
-    return total, evidence, complete
+    return total[1:], saturated
 
 
 def _counted(question: Question, near: NDArray[np.bool_], places: Ints) -> Floats:
     """How often each term, and then each pair, stands in the units at some places, shared with their neighbours.
 
-    In twentieths, from the postings in the stretches that are marked as ``near``.
+    In twentieths, from the postings in the stretches that are marked as ``near``. The first cell of each row is for
+    what lies elsewhere.
     """
-    corpus = question.corpus
-    width, terms = len(places), len(question.names)
+    corpus, width = question.corpus, len(places) + 1
     at = near.take(question.stretch).nonzero()[0]
-    bodies = at[: at.searchsorted(question.heads)]
-    heads = at[len(bodies) :]
     pairs = near.take(question.pair_stretch).nonzero()[0]
-    slots = np.concatenate((question.slots.take(bodies), question.pair_slots.take(pairs)))
-    rows = np.concatenate((question.term.take(bodies), question.pair.take(pairs) + terms))
+    slots = np.concatenate((question.slots.take(at), question.pair_slots.take(pairs)))
+    rows = np.concatenate((question.term.take(at), question.pair.take(pairs) + len(question.names)))
     times = np.ones(len(slots))
-    times[: len(bodies)] = question.tf.take(bodies)
+    times[: len(at)] = question.tf.take(at)
+    shares = _SHARES * times
+    shares[:, at.searchsorted(question.heads) : len(at)] = _OWN_SHARE  # a heading path counts for its unit alone
     place, index = corpus.column("place"), corpus.scratch(width)
-    index[places] = np.arange(width, dtype=index.dtype)
-    # One cell more before each row, for what lies elsewhere.
-    targets = index.take(place.take(slots) + _SHIFTS) + (rows * (width + 1) + 1)
-    own = index.take(place.take(question.slots.take(heads)))
+    index[places] = np.arange(width - 1, dtype=index.dtype)
+    cells = index.take(place.take(slots) + _SHIFTS)
     index[places] = -1
-    count = terms + len(question.pair_worth)
-    cells = np.bincount(targets.ravel(), (_SHARES * times).ravel(), count * (width + 1))
-    out = cells.astype(np.float64, copy=False).reshape(count, width + 1)[:, 1:]
-    inside = own >= 0
-    out[question.term[heads[inside]], own[inside]] += UNIT
-    return out
+    targets = cells + (rows * width + 1)
+    count = len(question.names) + len(question.pair_worth)
+    found = np.bincount(targets.ravel(), shares.ravel(), count * width)
+    return found.astype(np.float64, copy=False).reshape(count, width)
 
 
 def _with_bonus(
@@ -332,11 +349,11 @@ def _with_bonus(
     Units follow each other file by file: ``begins`` is the first of each of the ``files``, ``counts`` how many there
     are. ``whole`` is what a unit gets for its stretch.
     """
-    bonus = question.bonus[files]
+    bonus = question.bonus.take(files)
     peak = np.maximum.reduceat(score, begins)
     bare = (peak == 0) & (bonus > 0)
     score = score + bonus.repeat(counts) * score / np.where(peak > 0, peak, 1.0).repeat(counts)
-    if bare.any():
+    if np.count_nonzero(bare):
         some = bare.repeat(counts).nonzero()[0]
         file = np.arange(len(files)).repeat(counts)[some]
         # Headings after texts, in file order; the first of each file is its head.
@@ -360,14 +377,15 @@ def _order(corpus: Corpus, slots: Ints, scores: Floats, preferred: frozenset[int
         return order
     some = sorted_by.take(tied)
     slots = slots.take(some)
-    files = corpus.column("file")[slots].tolist()
-    paths = {file: corpus.files.paths_by_id[file] for file in set(files)}
+    files = corpus.column("file").take(slots).tolist()
+    different = list(dict.fromkeys(files))
+    paths = dict(zip(different, corpus.files.paths_by_id.some(different), strict=True))
     keys = zip(
         (-ordered.take(tied)).tolist(),
         [file not in preferred for file in files],
         [paths[file] for file in files],
-        corpus.column("first")[slots].tolist(),
-        corpus.column("number")[slots].tolist(),
+        corpus.column("first").take(slots).tolist(),
+        corpus.column("number").take(slots).tolist(),
         some.tolist(),
         strict=True,
     )

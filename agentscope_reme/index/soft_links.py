@@ -59,6 +59,10 @@ class SoftLinks:
             self._corpus, self._state = corpus, state
             self._files = np.full(anchors.paths, _UNKNOWN, np.int32)
         known = self._files = grown(self._files, anchors.paths, _UNKNOWN)
-        for path in paths[known[paths] == _UNKNOWN].tolist():
-            known[path] = corpus.files.id_of(anchors.path(path))
-        return known[paths]
+        found = known.take(paths)
+        unknown = (found == _UNKNOWN).nonzero()[0]
+        if len(unknown):
+            for path in paths.take(unknown).tolist():
+                known[path] = corpus.files.id_of(anchors.path(path))
+            found = known.take(paths)
+        return found

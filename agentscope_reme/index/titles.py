@@ -27,7 +27,7 @@ def names_worth(corpus: Corpus, numbers: Ints, text: str) -> Sequence[float]:
     look &= there[ends & 0xFFFF]
     out = [0.0] * len(numbers)
     identifiers: list[tuple[int, int]] | None = None
-    for at in look.any(axis=0).nonzero()[0].tolist():
+    for at in np.logical_or.reduce(look).nonzero()[0].tolist():
         number = int(numbers[at])
         names = _names(corpus.by_id[number])
         standing = [name for name in names if name in text]

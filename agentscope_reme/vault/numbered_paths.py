@@ -63,6 +63,13 @@ class NumberedPaths:
             return path
         return packed[number]
 
+    def some(self, numbers: Iterable[int]) -> list[str]:
+        """The paths of some numbers."""
+        packed, changed, _, _ = self._state
+        if changed:
+            return [self[number] for number in numbers]
+        return packed.some(numbers)
+
     def __iter__(self) -> Iterator[str]:
         """The path of each number."""
         return map(self.__getitem__, range(self._size))
@@ -175,6 +182,13 @@ class _Packed:
         begins = self._begins
         name = self._names[begins[number] : begins[number + 1]]
         return self._folders[self._folder[number]] + name.decode("utf-8", "surrogatepass")
+
+    def some(self, numbers: Iterable[int]) -> list[str]:
+        begins, names, folders, folder = self._begins, self._names, self._folders, self._folder
+        return [
+            folders[folder[number]] + names[begins[number] : begins[number + 1]].decode("utf-8", "surrogatepass")
+            for number in numbers
+        ]
 
     def parts(self, number: int) -> tuple[str, bytes]:
         """The folder of a path, and its last part."""

@@ -99,9 +99,9 @@ def test_most_units_are_left_out_when_the_question_is_specific(corpus_index, mon
     scored: list[int] = []
     real = ranking._words
 
-    def counted(question, chosen, places, whole):
+    def counted(question, chosen, places):
         scored.append(len(places))
-        return real(question, chosen, places, whole)
+        return real(question, chosen, places)
 
     monkeypatch.setattr(ranking, "_words", counted)
     opened = corpus_index._opened()
