@@ -251,7 +251,13 @@ def locate(
                 links += 1
                 if links > _MAX_LINKS:
                     raise PathError(f"{_joined(names)}: its symbolic links lead in a circle")
-                target, from_root = _link_target(root, here.readlink(name), names)
+                try:
+                    leads = here.readlink(name)
+                except OSError as error:
+                    if error.errno != errno.EINVAL:
+                        raise
+                    raise _replaced(names) from error
+                target, from_root = _link_target(root, leads, names)
                 if from_root:
                     while len(opened) > 1:
                         opened.pop().close()
@@ -271,13 +277,15 @@ def locate(
             except (NotADirectoryError, OSError) as error:
                 if isinstance(error, FileNotFoundError | PermissionError):
                     raise
-                raise PathError(
-                    f"{_joined(names)}: a folder was replaced by something else while it was opened"
-                ) from error
+                raise _replaced(names) from error
         return Place(opened.pop(), ".")
     finally:
         for folder in opened:
             folder.close()
+
+
+def _replaced(names: tuple[str, ...]) -> PathError:
+    return PathError(f"{_joined(names)}: a folder was replaced by something else while it was opened")
 
 
 def refuse_twin(here: Folder, name: str, except_for: str = "") -> None:
