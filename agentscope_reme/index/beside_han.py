@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ..expression import expression
 from .chinese import FUNCTION_CHARS, HAN
+from .time_words import CHINESE_DIGITS, CHINESE_UNITS
 
 # What is counted or numbered. Days, months and years are dates.
 _COUNTED = (
@@ -23,8 +24,6 @@ _A_HAN = re.compile(f"[{HAN}]")
 _IN_NUMERALS = expression(rf"[零〇一二两三四五六七八九十百千万亿]+(?=[{_COUNTED}])")
 _IN_DIGITS = expression(rf"(?<![0-9A-Za-z_.,/-])[0-9]{{1,8}}(?=[{_COUNTED}])")
 _DIGITS = "零一二三四五六七八九"
-_VALUES = {char: value for value, char in enumerate(_DIGITS)} | {"〇": 0, "两": 2}
-_TENS = {"十": 10, "百": 100, "千": 1_000}
 _LARGE = (("亿", 100_000_000), ("万", 10_000))
 _MOST, _LONGEST = 10**12, 6
 
@@ -70,9 +69,9 @@ def counted_in(text: str) -> list[Counted]:
         number, char = int(match.group()), text[match.end()]
         same: list[str] = []
         ahead = "第" if _follows_ordinal(match) else ""
-        if char in _TENS or char in dict(_LARGE):
+        if char in CHINESE_UNITS or char in dict(_LARGE):
             # 3万 is 30000.
-            number *= _TENS.get(char) or dict(_LARGE)[char]
+            number *= CHINESE_UNITS.get(char) or dict(_LARGE)[char]
             same.append(str(number))
             numerals = tuple(in_numerals(number))
         else:
@@ -95,8 +94,8 @@ def _follows_ordinal(match: re.Match[str]) -> bool:
 
 def value_of(numerals: str) -> int | None:
     """The number that Chinese numerals stand for, None where they stand for none (一百一百)."""
-    if len(numerals) > 1 and all(char in _VALUES for char in numerals):
-        return int("".join(str(_VALUES[char]) for char in numerals))  # one by one, as years and rooms are
+    if len(numerals) > 1 and all(char in CHINESE_DIGITS for char in numerals):
+        return int("".join(str(CHINESE_DIGITS[char]) for char in numerals))  # one by one, as years and rooms are
     for char, size in _LARGE:
         before, found, after = numerals.rpartition(char)
         if found:
@@ -104,15 +103,15 @@ def value_of(numerals: str) -> int | None:
             return None if not high or low is None or low >= size else high * size + low
     total, digit, last = 0, 0, 10_000
     for char in numerals:
-        if char in _TENS:
-            if _TENS[char] >= last:
+        if char in CHINESE_UNITS:
+            if CHINESE_UNITS[char] >= last:
                 return None
-            last = _TENS[char]
+            last = CHINESE_UNITS[char]
             total, digit = total + (digit or 1) * last, 0
         elif char != "零" and char != "〇":
             if digit:
                 return None
-            digit = _VALUES[char]
+            digit = CHINESE_DIGITS[char]
     return total + digit
 
 

@@ -22,7 +22,7 @@ from .periods import (
     week_of,
     years_around,
 )
-from .time_words import CHINESE_NUMBER, SMALL_NUMBER, chinese_number
+from .time_words import CHINESE_NUMBER, SMALL_NUMBER, chinese_number, chinese_weekday, digit_by_digit
 
 _REL = "前年|去年|上一年|今年|本年|明年|后年"
 _YEARS = {"前年": -2, "去年": -1, "上一年": -1, "今年": 0, "本年": 0, "明年": 1, "后年": 2}
@@ -41,9 +41,7 @@ _TO = r"\s?(?:到|至|-|–|—|~)\s?"
 def _year(match: Match, today: date) -> int | None:
     """The year that a match names; None when it names none. One of two digits is of this century, or the last."""
     if text := group(match, "year"):
-        if not text.isdecimal():
-            text = "".join(str("零一二三四五六七八九".index(digit)) for digit in text.replace("〇", "零"))
-        year = int(text)
+        year = digit_by_digit(text)
         if len(text) == 2:
             year += 2000 if year <= today.year % 100 + 10 else 1900
         return year
@@ -51,9 +49,7 @@ def _year(match: Match, today: date) -> int | None:
 
 
 def _quarter(match: Match, today: date) -> tuple[Days, ...]:
-    text = group(match, "number")
-    number = int(text) if text.isdecimal() else chinese_number(text)
-    year = _year(match, today)
+    number, year = chinese_number(group(match, "number")), _year(match, today)
     found = (quarter(one, number) for one in ([year] if year else years_around(today)))
     return latest(found, today)
 
@@ -142,7 +138,7 @@ def _week_of_year(match: Match, today: date) -> tuple[Days, ...]:
 
 
 def _weekdays(match: Match, today: date) -> tuple[Days, ...]:
-    low, high = (_WEEKDAYS.index(match[name].replace("天", "日")) for name in ("low", "high"))
+    low, high = (chinese_weekday(match[name]) for name in ("low", "high"))
     week = week_of(today, _SHIFT[group(match, "which")])
     first, last = (week.first + timedelta(days=number) for number in (low, high))
     if not group(match, "which") and first > today:
@@ -154,7 +150,7 @@ def _weekday(match: Match, today: date) -> tuple[Days, ...]:
     if group(match, "end"):
         saturday = today - timedelta(days=(today.weekday() - 5) % 7)
         return (spanning(saturday, saturday + timedelta(days=1)),)
-    number = _WEEKDAYS.index(group(match, "day").replace("天", "日"))
+    number = chinese_weekday(group(match, "day"))
     if group(match, "which"):
         day = week_of(today, _SHIFT[group(match, "which")]).first + timedelta(days=number)
     else:
@@ -191,7 +187,7 @@ def _lately(match: Match, today: date) -> tuple[Days, ...]:
 
 
 def _last_units(match: Match, today: date) -> tuple[Days, ...]:
-    count = int(text) if (text := group(match, "count")).isdecimal() else chinese_number(text)
+    count = chinese_number(group(match, "count"))
     size = {"天": 1, "日": 1, "周": 7, "星": 7, "礼": 7, "月": 30}[group(match, "unit")[0]]
     return (spanning(today - timedelta(days=count * size), today - timedelta(days=1)),)
 
@@ -201,7 +197,7 @@ def _half_ago(match: Match, today: date) -> tuple[Days, ...]:
         day = today - timedelta(days=15)
         return (spanning(day - timedelta(days=4), day + timedelta(days=4)),)
     count = group(match, "count")
-    years = 0 if not count else int(count) if count.isdecimal() else chinese_number(count)
+    years = chinese_number(count) if count else 0
     return (month_from(today, -12 * years - 6),)
 
 

@@ -15,6 +15,7 @@ from .time_words import (
     SMALL_NUMBER,
     WORDS,
     chinese_number,
+    digit_by_digit,
     lower_case,
     may_name_month,
     month_number,
@@ -308,15 +309,12 @@ def _read_numeric(match: re.Match[str]) -> DateMention | None:
     if notation == "h":
         named, part, in_month = match.group("hm", "hp", "hd")
         in_year = chinese_number(named) if named else None
-        year_number = int(number) if number.isdecimal() else _digit_year(number)
-        return _mention(begin, stop, year_number, in_year, chinese_number(in_month) if in_month else None, part)
+        return _mention(
+            begin, stop, digit_by_digit(number), in_year, chinese_number(in_month) if in_month else None, part
+        )
     part, day_text, plain_day = match.group("kp", "kd", "kn")
     day_text = day_text or plain_day
     return _mention(begin, stop, None, chinese_number(number), chinese_number(day_text) if day_text else None, part)
-
-
-def _digit_year(text: str) -> int:
-    return int("".join(str("零一二三四五六七八九".index(char)) for char in text.replace("〇", "零")))
 
 
 def _read_named(match: re.Match[str], text: str) -> DateMention | None:

@@ -24,7 +24,7 @@ def closeness_by_day(mentions: tuple[DateMention, ...]) -> Callable[[Days], NDAr
         out = np.zeros(len(days))
         if not len(days):
             return out
-        years = range(_year(int(days.min())) - 1, _year(int(days.max())) + 2)
+        years = _years_around(days)
         for number, mention in enumerate(mentions):
             for at in np.flatnonzero(_may_be_near(mention, days, years)).tolist():
                 key = number, int(days[at])
@@ -40,10 +40,14 @@ def inside(mentions: tuple[DateMention, ...], days: Days) -> NDArray[np.bool_]:
     """Which days lie inside any of some dates."""
     out = np.zeros(len(days), bool)
     if len(days):
-        years = range(_year(int(days.min())) - 1, _year(int(days.max())) + 2)
+        years = _years_around(days)
         for mention in mentions:
             out |= _may_be_near(mention, days, years, 0)
     return out
+
+
+def _years_around(days: Days) -> range:
+    return range(_year(int(days.min())) - 1, _year(int(days.max())) + 2)
 
 
 def _may_be_near(mention: DateMention, days: Days, years: range, tail: int = _TAIL) -> NDArray[np.bool_]:

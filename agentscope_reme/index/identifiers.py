@@ -181,39 +181,23 @@ def _collect(word: str, level: int, pieces: dict[str, None], parts: dict[str, No
         level += 1
     lower = word.casefold()
     # Only capitals tell parts apart.
+    camel: list[str] = []
     if lower != word:
-        if word.isascii() and word.isalnum():
-            if len(camel := _CAMEL_PARTS.findall(word)) > 1:
-                _collect_camel(list(map(str.lower, camel)), lower, pieces, parts)
-                return
-        elif len(camel := [segment for segment in _CAMEL.split(word) if segment]) > 1:
-            pieces[lower] = None
-            for segment in camel:
-                if segment.isalpha():
-                    parts[segment.casefold()] = None
-                else:
-                    _collect_plain(segment.casefold(), parts)
-            if len(camel) > 2:
-                _join_neighbours(camel, pieces)
-            return
-    if lower.isalpha():
+        simple = word.isascii() and word.isalnum()
+        camel = _CAMEL_PARTS.findall(word) if simple else [segment for segment in _CAMEL.split(word) if segment]
+    if len(camel) > 1:
+        pieces[lower] = None
+        for segment in camel:
+            if segment.isalpha():
+                parts[segment.casefold()] = None
+            else:
+                _collect_plain(segment.casefold(), parts)
+        if len(camel) > 2:
+            _join_neighbours(camel, pieces)
+    elif lower.isalpha():
         parts[lower] = None
     else:
         _collect_plain(lower, parts)
-
-
-def _collect_camel(segments: list[str], whole: str, pieces: dict[str, None], parts: dict[str, None]) -> None:
-    """The same of a word in ASCII, from its segments in lower case: no two numbers follow each other."""
-    pieces[whole] = None
-    for segment in segments:
-        if segment.isalpha():
-            parts[segment] = None
-        else:
-            _collect_plain(segment, parts)
-    if len(segments) > 2:
-        for left, right in pairwise(segments):
-            if len(left) + len(right) <= _LONGEST_JOINED:
-                pieces[left + right] = None
 
 
 def _collect_between_dots(word: str, pieces: dict[str, None]) -> None:

@@ -6,7 +6,15 @@ from datetime import date, timedelta
 from typing import Literal
 
 from ..expression import expression
-from .time_words import CHINESE_NUMBER, COUNT_WORDS, SMALL_NUMBER, WEEKDAY_NAMES, chinese_number, weekday_number
+from .time_words import (
+    CHINESE_NUMBER,
+    COUNT_WORDS,
+    SMALL_NUMBER,
+    WEEKDAY_NAMES,
+    chinese_number,
+    chinese_weekday,
+    weekday_number,
+)
 
 _Found = tuple[int, int, Literal["day", "week", "month", "year", "range"], date, date]
 
@@ -168,7 +176,7 @@ def _read_chinese(match: re.Match[str], today: date) -> _Span:
         if match["weekday"] == "末":
             return "range", week[1] + timedelta(days=5), week[2]
         if match["weekday"]:
-            return _one(week[1] + timedelta(days="一二三四五六日".index(match["weekday"].replace("天", "日"))))
+            return _one(week[1] + timedelta(days=chinese_weekday(match["weekday"])))
         return week
     if match["month"]:
         month = _month(today, _SHIFT[match["month"]])

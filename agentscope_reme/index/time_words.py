@@ -19,6 +19,8 @@ COUNT_WORDS = (
     "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
 )  # fmt: skip
 MONTH_STARTS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+CHINESE_DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+CHINESE_UNITS = {"十": 10, "百": 100, "千": 1_000}
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 # What a text may hold, as bits: signs of which numbers and Chinese words for times are made, English words for times.
@@ -120,12 +122,21 @@ def weekday_number(name: str) -> int:
     return _WEEKDAYS.index(name[:3].lower())
 
 
+def chinese_weekday(char: str) -> int:
+    """0 (Monday) to 6 for what follows 周 or 星期 in a weekday's Chinese name."""
+    return "一二三四五六日".index("日" if char == "天" else char)
+
+
 def chinese_number(text: str) -> int:
     """The number in digits or Chinese numerals below one hundred."""
     if text.isdecimal():
         return int(text)
-    digits = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"两": 2}
     tens, found, ones = text.partition("十")
     if not found:
-        return digits[text]
-    return (digits[tens] if tens else 1) * 10 + (digits[ones] if ones else 0)
+        return CHINESE_DIGITS[text]
+    return (CHINESE_DIGITS[tens] if tens else 1) * 10 + (CHINESE_DIGITS[ones] if ones else 0)
+
+
+def digit_by_digit(text: str) -> int:
+    """The number of a row of digits or of Chinese digits (二〇二六)."""
+    return int(text) if text.isdecimal() else int("".join(str(CHINESE_DIGITS[char]) for char in text))

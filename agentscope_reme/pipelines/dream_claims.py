@@ -24,7 +24,6 @@ Difference = Literal["numbers", "dates", "names", "negation", "meaning"]
 _BARE_DAY = re.compile(r"(?<![月\d./-])(\d{1,2})[号日]|\b(?:on )?the (\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE)
 _MONTH_END = re.compile(r"(?<!个)月底|月末|\bend of (?:the|this) month\b|\bmonth'?s end\b", re.IGNORECASE)
 _DAY_AND_MONTH = re.compile(r"(?<![\d./-])(\d{1,2})[./-](\d{1,2})(?![\d./-])")
-_ENGLISH_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKDAY_NAMED = re.compile(
     r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b|(?:周|星期|礼拜)([一二三四五六日天])", re.IGNORECASE
 )
@@ -212,6 +211,7 @@ def _yearless(tokens: Iterable[str]) -> str:
 def _days_meant(text: str, clock: date) -> Iterator[tuple[date, date]]:
     """Days that a text may mean and does not write: "on the 15th", "周四", "Christmas"; those around ``clock``."""
     from ..index.feasts import feast_named
+    from ..index.time_words import chinese_weekday, weekday_number
 
     starts = [(clock.replace(day=1) + timedelta(days=shift)).replace(day=1) for shift in (-1, 0, 31)]
     for match in _BARE_DAY.finditer(text):
@@ -223,8 +223,7 @@ def _days_meant(text: str, clock: date) -> Iterator[tuple[date, date]]:
         last = starts[2] - timedelta(days=1)
         yield last.replace(day=21), last
     for match in _WEEKDAY_NAMED.finditer(text):
-        number = _ENGLISH_WEEKDAYS.index(match[1][:3].lower()) if match[1] else "一二三四五六日天".index(match[2]) % 7
-        number = 6 if match[2] == "天" else number
+        number = weekday_number(match[1]) if match[1] else chinese_weekday(match[2])
         for ahead in ((number - clock.weekday()) % 7, (number - clock.weekday()) % 7 - 7):
             yield clock + timedelta(days=ahead), clock + timedelta(days=ahead)
     for match in _feasts().finditer(text):

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-_HAN_DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
-_HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
+from ..index.time_words import CHINESE_DIGITS, CHINESE_UNITS
+
 _HAN_SCALES = {"万": 10**4, "亿": 10**8}
 _HAN = "〇零一二两三四五六七八九十百千万亿"
 _SMALL = (
@@ -121,7 +121,7 @@ def _places(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
             yield match.start(), match.end(), values
     for match in _CHINESE.finditer(text):
         words = next(filter(None, match.groups()))
-        counted = match[4] is None or any(char in _HAN_UNITS or char in _HAN_SCALES for char in words)
+        counted = match[4] is None or any(char in CHINESE_UNITS or char in _HAN_SCALES for char in words)
         if counted and words != "一" and not (words[0] in "百千万亿" or match.start() in taken):
             yield match.start(), match.end(), tuple(map(str, _of_han(words)))
 
@@ -143,7 +143,7 @@ def _of_digits(match: "re.Match[str]") -> Iterator[str]:
     elif match[3]:
         value *= _SCALES[match[3].lower()]
     for scale in match[4] or "":
-        value *= {**_HAN_UNITS, **_HAN_SCALES}[scale]
+        value *= {**CHINESE_UNITS, **_HAN_SCALES}[scale]
     yield _spelling(value)
 
 
@@ -177,23 +177,23 @@ def _of_words(words: str) -> tuple[str, ...]:
 
 def _of_han(words: str) -> list[int]:
     """A number in Chinese numerals; both where two stand side by side ("两三"), a row of digits where more do."""
-    if not any(char in _HAN_UNITS or char in _HAN_SCALES for char in words):
-        digits = [_HAN_DIGITS[char] for char in words]
+    if not any(char in CHINESE_UNITS or char in _HAN_SCALES for char in words):
+        digits = [CHINESE_DIGITS[char] for char in words]
         return [int("".join(map(str, digits)))] if len(digits) != 2 or 0 in digits else digits
     for at in range(len(words) - 1):
         pair = words[at : at + 2]
-        if all(char in _HAN_DIGITS and char not in "零〇" for char in pair):
+        if all(char in CHINESE_DIGITS and char not in "零〇" for char in pair):
             # "两三百", "三四十": one number or the other.
             return [value for char in pair for value in _of_han(words[:at] + char + words[at + 2 :])]
     billions = millions = section = digit = 0  # what stands before 亿, before 万, and behind them
     unit = 1
     for char in words:
-        if char in _HAN_DIGITS:
-            digit = _HAN_DIGITS[char]
+        if char in CHINESE_DIGITS:
+            digit = CHINESE_DIGITS[char]
             unit = 1 if char in "零〇" else unit
-        elif char in _HAN_UNITS:
-            section += (digit or 1) * _HAN_UNITS[char]
-            digit, unit = 0, _HAN_UNITS[char]
+        elif char in CHINESE_UNITS:
+            section += (digit or 1) * CHINESE_UNITS[char]
+            digit, unit = 0, CHINESE_UNITS[char]
         elif char == "万":
             millions, section, digit, unit = (section + digit or 1) * 10**4, 0, 0, 10**4
         else:

@@ -36,7 +36,6 @@ _UNPACKED_BYTES = 256 * 1024 * 1024
 _MOST_PAGES = 2_000
 _SECONDS = 120.0
 
-_MARKDOWN = (".md", ".markdown")
 _COMMENT = re.compile(r"(?<!`)((`+)(?!`).+?(?<!`)\2(?!`))|<!--.*?-->", re.DOTALL)
 _SEPARATORS = ",;\t|"
 _SAYS_SEPARATOR = re.compile(r"sep=([^\w\s\"]|\t)\r?\n")
@@ -131,7 +130,7 @@ def read_resource(vault: "Vault", path: str, data: bytes) -> Reading:
 
 
 def _read_text(path: str, data: bytes) -> Reading:
-    from ..index.chunker import read_document
+    from ..index.chunker import MARKDOWN, read_document
     from ..index.reading import decode
 
     shown, partial = data, ""
@@ -148,7 +147,7 @@ def _read_text(path: str, data: bytes) -> Reading:
         Block(unit.start_line, unit.end_line, _PART.sub("", _with_context(unit.text, unit.context)), unit.headings)
         for unit in document.units
     ]
-    if suffix in _MARKDOWN:
+    if suffix in MARKDOWN:
         contexts = (unit.context for unit in document.units)
         blocks = _seen_by_readers(_with_code(zip(blocks, contexts, strict=True)), text)
     rows, columns = _shape(suffix, text)

@@ -75,9 +75,9 @@ def _meant(text: str, bare: "re.Match[str]", anchors: "list[DateMention]", day: 
 
 
 def _number(bare: "re.Match[str]") -> int:
-    if bare["english"]:
-        return _ENGLISH.index(bare["english"].lower())
-    return _CHINESE.index(bare["chinese"].replace("天", "日"))
+    from ..index.time_words import chinese_weekday, weekday_number
+
+    return weekday_number(bare["english"]) if bare["english"] else chinese_weekday(bare["chinese"])
 
 
 def _near(mention: "DateMention", words: str, day: date, number: int) -> str:
