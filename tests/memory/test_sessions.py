@@ -294,11 +294,14 @@ def test_a_process_that_is_killed_while_it_saves_leaves_a_whole_file(sessions: R
                 saved = int(process.stdout.readline())
             time.sleep(pause)
             process.kill()
+            # Nobody knows how far it came before this process had its turn: what it still printed tells.
+            told = [line for line in process.stdout if line.endswith("\n")]
+        saved = int(told[-1]) if told else saved
         memory = InMemoryMemory()
         asyncio.run(sessions.load_session_state("s1", memory=memory))
         words = memory.content[0][0].content.split()
         assert len(words) == 50_000
-        assert set(words) in ({str(saved + more)} for more in range(20))
+        assert set(words) in ({str(saved)}, {str(saved + 1)}), "the last it told of, or the one it was at"
     asyncio.run(ReMeSession(sessions.save_dir).save_session_state("s1", memory=memory))
     assert files(sessions.save_dir) == ["s1.json"], "what the dead left is swept"
 
