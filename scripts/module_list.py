@@ -16,7 +16,19 @@ PAGE = ROOT / "CONTRIBUTING.md"
 BEGIN, END = "<!-- modules: begin -->", "<!-- modules: end -->"
 
 # From the lowest layer to the highest; the package itself first.
-LAYERS = ("", "vault", "index", "memory", "pipelines", "adapters", "hooks", "toolkit", "jobs", "service")
+LAYERS = (
+    "",
+    "vault",
+    "index",
+    "index/compiled",
+    "memory",
+    "pipelines",
+    "adapters",
+    "hooks",
+    "toolkit",
+    "jobs",
+    "service",
+)
 
 
 def first_sentence(path: Path) -> str:

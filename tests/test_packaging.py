@@ -32,6 +32,9 @@ HEAVY = (
     "zstandard",
 )
 
+# The sources of the compiled loops, which a wheel does not need, and what an editable install puts beside them.
+COMPILED = (".pyx", ".pxi", ".so", ".pyd")
+
 
 def loaded_after(statement: str) -> set[str]:
     """Run ``statement`` in a new interpreter; return the names of the top-level packages that are loaded after it."""
@@ -164,9 +167,10 @@ def test_the_wheel_holds_the_whole_package_and_nothing_else(wheel):
     here = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "agentscope_reme").rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix not in COMPILED
     }
     assert here <= names
+    assert not [name for name in names if name.endswith((".pyx", ".pxi", ".c"))], "sources beside what is compiled"
     assert {name.split("/")[0] for name in names} == {
         "agentscope_reme",
         f"agentscope_reme-{agentscope_reme.__version__}.dist-info",
