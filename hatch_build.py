@@ -45,12 +45,14 @@ class Build(build_ext):
         super().build_extension(extension)
 
 macros = [(f"AGENTSCOPE_REME_{what}", f'"{text}"') for what, text in zip(("SOURCES", "RECIPE"), told, strict=True)]
-extension = Extension(name, [source], define_macros=macros)
-command = Build(Distribution({"name": "kernels", "ext_modules": cythonize([extension], show_all_warnings=True)}))
-command.inplace = False
-command.build_lib = "built"
-command.ensure_finalized()
-command.run()
+try:
+    extensions = cythonize([Extension(name, [source], define_macros=macros)])
+    command = Build(Distribution({"name": "kernels", "ext_modules": extensions}))
+    command.build_lib = "built"
+    command.ensure_finalized()
+    command.run()
+except Exception as error:
+    sys.exit(f"{type(error).__name__}: {error}")
 """
 
 # Loading what was built shows that it is for this interpreter and of these sources.
@@ -77,7 +79,7 @@ class CompiledLoops(BuildHookInterface):
             raise ValueError(f"{SWITCH} is {wish!r}; it may be skip or require, or not be set.")
         root, editable = Path(self.root), version == "editable"
         if wish == "skip":
-            reason = f"{SWITCH} is skip."
+            reason = f"{SWITCH}=skip"
         elif editable and up_to_date(root):
             self.app.display_info("The loops of ranking are compiled already.")
             return
@@ -94,7 +96,7 @@ class CompiledLoops(BuildHookInterface):
                 return
         if editable:
             in_place(root).unlink(missing_ok=True)
-        self.app.display_warning(f"The loops of ranking are not compiled; those in numpy are used. {reason}")
+        self.app.display_warning(f"The loops of ranking are not compiled, those in numpy are used: {reason}")
 
     def _add(self, built: Path, root: Path, editable: bool, build_data: dict[str, Any]) -> None:
         if editable:
@@ -183,7 +185,7 @@ def _run(folder: Path, program: str, *arguments: str) -> str:
     )
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        raise CannotCompile("\n".join(["This is why:", *lines[-20:]]))
+        raise CannotCompile("\n".join(lines[-20:]) or f"Python ended with {done.returncode}.")
     return done.stdout
 
 

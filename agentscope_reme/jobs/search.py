@@ -67,13 +67,14 @@ async def doctor(reme: "ReMe") -> Diagnosis:
     """Compare the index with one built from the files, and name what somebody should look at.
 
     That is files that cannot be read, links that lead nowhere, and conflict copies of sync programs, which are not
-    indexed.
+    indexed. Also says whether ranking runs compiled or in numpy, and why.
     Changes nothing. Takes as long as `reindex`, which is also what repairs a difference.
     """
+    from ..index.compiled import form
     from ..vault.listing import conflict_copies
 
     differences = await reme.index.verify()
     loose = await reme.index.loose_links()
     conflicts = await asyncio.to_thread(conflict_copies, reme.vault.storage)
     status = reme.index.status()
-    return Diagnosis(status["files"], differences, status["failed"], loose, conflicts)
+    return Diagnosis(status["files"], differences, status["failed"], loose, conflicts, form)

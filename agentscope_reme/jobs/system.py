@@ -41,9 +41,11 @@ async def health_check(reme: "ReMe") -> Health:
 
 async def status(reme: "ReMe") -> Status:
     """What is indexed, what is on and what has failed. Brings the index up to date first; no note is changed."""
+    from ..index.compiled import form
+
     root = reme.vault.root
     if not root.is_dir():
-        return Status(version=__version__, vault=str(root), exists=False)
+        return Status(version=__version__, vault=str(root), exists=False, ranking=form)
     await reme.index.sync()
     pending, failed = await asyncio.to_thread(lambda: (reme.queue.pending(), reme.queue.set_aside()))
     return Status(
@@ -51,6 +53,7 @@ async def status(reme: "ReMe") -> Status:
         vault=str(root),
         exists=True,
         index=dict(reme.index.status()),
+        ranking=form,
         model="" if reme.chat_model is None else str(getattr(reme.chat_model, "model_name", "") or "yes"),
         pending=len(pending),
         set_aside=tuple((task.id, task.kind, task.error) for task in failed),

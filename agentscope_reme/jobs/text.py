@@ -252,7 +252,8 @@ def _diagnosis(found: Diagnosis) -> Shown:
     copies = [f"conflict copy, not indexed: {path}" for path in found.conflicts]
     failed = [f"not read: {path}: {reason}" for path, reason in found.failed]
     remarks = "\n".join([*failed, *map(_loose, found.loose), *copies])
-    return Shown("\n".join([f"The index of {found.files} files {verdict}.", *found.differences]), remarks)
+    ranking = [f"Ranking is {found.ranking}."] if found.ranking else []
+    return Shown("\n".join([f"The index of {found.files} files {verdict}.", *found.differences, *ranking]), remarks)
 
 
 def _status(status: Status) -> str:
@@ -269,6 +270,8 @@ def _status(status: Status) -> str:
             rows += [("", " ".join(map(str, item)) if isinstance(item, list | tuple) else str(item)) for item in value]
         else:
             rows.append((name, _said(value)))
+    if status.ranking:
+        rows.append(("ranking", status.ranking))
     if status.exists:
         rows.append(("chat model", status.model or "none: cards quote what was said, and nothing is dreamt"))
         rows.append(("pending work", str(status.pending)))

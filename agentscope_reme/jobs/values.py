@@ -10,14 +10,15 @@ from ..models import LooseLink
 class Status:
     """How the vault and its index are. ``index`` holds what the index says of itself; empty when there is no vault.
 
-    ``model`` is the chat model's name, "" without one. ``pending`` is how much background work waits, ``set_aside``
-    what failed too often: id, kind and the last error.
+    ``ranking`` is ``compiled``, or ``in numpy`` and why. ``model`` is the chat model's name, "" without one.
+    ``pending`` is how much background work waits, ``set_aside`` what failed too often: id, kind and the last error.
     """
 
     version: str
     vault: str
     exists: bool
     index: dict[str, Any] = field(default_factory=dict)
+    ranking: str = ""
     model: str = ""
     pending: int = 0
     set_aside: tuple[tuple[str, str, str], ...] = ()
@@ -44,7 +45,8 @@ class Diagnosis:
     """What ``doctor`` found. ``differences``: where the index is not what the files give, a sentence each.
 
     No fault of the index are: ``failed``, files that are not, or not wholly, in it, with the reason; ``loose``, links
-    that lead to no note; ``conflicts``, copies that sync programs have set aside.
+    that lead to no note; ``conflicts``, copies that sync programs have set aside. ``ranking`` says whether its loops
+    are ``compiled`` or run ``in numpy``, and why; results are the same.
     """
 
     files: int
@@ -52,6 +54,7 @@ class Diagnosis:
     failed: tuple[tuple[str, str], ...] = ()
     loose: tuple[LooseLink, ...] = ()
     conflicts: tuple[str, ...] = ()
+    ranking: str = ""
 
     @property
     def sound(self) -> bool:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from agentscope_reme.index.compiled import form
+
 from .test_cli import Run, reme
 
 __all__ = ["reme"]  # the fixture
@@ -160,8 +162,16 @@ def test_what_changes_notes_makes_no_vault(reme: Run, tmp_path: Path, command: s
 def test_doctor_says_whether_the_index_is_what_the_files_give(reme: Run, vault: Path) -> None:
     (vault / "bad.md").write_text("---\na: [\n---\nbody\n", encoding="utf-8")
     sound = reme("doctor", vault=vault)
-    assert (sound.code, sound.out) == (0, "The index of 3 files is what the files give.\n")
+    assert (sound.code, sound.out) == (0, f"The index of 3 files is what the files give.\nRanking is {form}.\n")
     assert sound.err.startswith("not read: bad.md: front matter: line ")
+    assert json.loads(reme("doctor", "--json", vault=vault).out)["ranking"] == form
+
+
+def test_status_says_whether_ranking_is_compiled_also_where_no_vault_is(reme: Run, vault: Path, tmp_path: Path) -> None:
+    for place in (vault, tmp_path / "none"):
+        shown = reme("status", vault=place).out.splitlines()
+        assert [line.split(maxsplit=1)[1] for line in shown if line.startswith("ranking ")] == [form]
+        assert json.loads(reme("status", "--json", vault=place).out)["ranking"] == form
 
 
 def test_doctor_ends_with_1_when_the_index_differs(reme: Run, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
