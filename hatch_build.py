@@ -7,6 +7,7 @@ package as it is in Python, and a line of the build's output says so. The enviro
 decides otherwise: ``skip`` never tries, ``require`` fails the build instead.
 """
 
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -73,39 +74,39 @@ class CompiledLoops(BuildHookInterface):
     """The hook: it adds the compiled module to a wheel, or puts it beside its sources for an editable install."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile, unless told not to; raise ``CannotCompile`` only where compiling is required."""
+        """Compile, unless told not to; a failure is ``CannotCompile`` or ``OSError`` where compiling is required."""
         wish = os.environ.get(SWITCH, "").strip().lower()
         if wish not in ("", "skip", "require"):
             raise ValueError(f"{SWITCH} is {wish!r}; it may be skip or require, or not be set.")
         root, editable = Path(self.root), version == "editable"
         if wish == "skip":
             reason = f"{SWITCH}=skip"
-        elif editable and up_to_date(root):
-            self.app.display_info("The loops of ranking are compiled already.")
-            return
         else:
-            self._folder = tempfile.TemporaryDirectory(prefix="agentscope-reme-")
             try:
-                built = compiled(root, Path(self._folder.name))
+                self.app.display_info(self._put(root, editable, build_data))
+                return
             except (CannotCompile, OSError) as error:
                 if wish == "require":
                     raise
                 reason = str(error)
-            else:
-                self._add(built, root, editable, build_data)
-                return
         if editable:
-            in_place(root).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # a checkout that cannot be written keeps what it has
+                in_place(root).unlink(missing_ok=True)
         self.app.display_warning(f"The loops of ranking are not compiled, those in numpy are used: {reason}")
 
-    def _add(self, built: Path, root: Path, editable: bool, build_data: dict[str, Any]) -> None:
+    def _put(self, root: Path, editable: bool, build_data: dict[str, Any]) -> str:
+        """Compile, put the module where it belongs, and say so."""
+        if editable and up_to_date(root):
+            return "The loops of ranking are compiled already."
+        self._folder = tempfile.TemporaryDirectory(prefix="agentscope-reme-")
+        built = compiled(root, Path(self._folder.name))
         if editable:
             put_in_place(built, root)
         else:
             build_data["force_include"][str(built)] = (FOLDER / built.name).as_posix()
             build_data["pure_python"] = False
             build_data["infer_tag"] = True
-        self.app.display_info(f"The loops of ranking are compiled: {built.name}")
+        return f"The loops of ranking are compiled: {built.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove what the build needed while it ran."""
@@ -137,7 +138,7 @@ def in_place(root: Path) -> Path:
 
 def put_in_place(built: Path, root: Path) -> None:
     """Put the module's file beside its sources in one step: a process that has the old one open keeps it whole."""
-    beside = root / FOLDER / f".{built.name}.{os.getpid()}"
+    beside = root / FOLDER / f".{os.getpid()}.{built.name}"
     try:
         shutil.copyfile(built, beside)
         os.replace(beside, in_place(root))
@@ -180,9 +181,8 @@ def _rules(root: Path) -> Any:
 
 def _run(folder: Path, program: str, *arguments: str) -> str:
     """Run ``program`` in ``folder`` and return what it printed; the end of its errors is in ``CannotCompile``."""
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], cwd=folder, capture_output=True, text=True, errors="replace"
-    )
+    command = [sys.executable, "-P", "-c", program, *arguments]  # -P: no module of that folder is imported
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         raise CannotCompile("\n".join(lines[-20:]) or f"Python ended with {done.returncode}.")

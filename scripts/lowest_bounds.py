@@ -5,7 +5,8 @@
     python scripts/lowest_bounds.py --run --keep FOLDER -- tests/vault -q      keep it; other arguments for pytest
 
 A bound in pyproject.toml is one that this script has installed and passed the tests with. Only what the product needs
-is held at its lowest (the dependencies, the `docs` and `huggingface` extras); tools of the `test` extra are the newest.
+is held at its lowest (the dependencies, the `docs` and `huggingface` extras, and what builds the package); other tools
+of the `test` extra are the newest.
 """
 
 import argparse
@@ -41,6 +42,11 @@ def product_requirements() -> list[str]:
     return [*project["dependencies"], *extras["docs"], *extras["huggingface"]]
 
 
+def build_requirements() -> list[str]:
+    """What builds the package, as pyproject.toml has it; the `test` extra has the same, so that tests can build it."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+
+
 def run_tests(constraints: list[str], folder: Path, pytest_arguments: list[str]) -> int:
     """Make an environment in ``folder``, install with the constraints, run pytest; its exit code is returned."""
     constraint_file = folder / "constraints.txt"
@@ -49,6 +55,8 @@ def run_tests(constraints: list[str], folder: Path, pytest_arguments: list[str])
     python = folder / "venv" / "bin" / "python"
     install = [python, "-m", "pip", "install", "--quiet", "-e", ".[test]", "-c", constraint_file]
     subprocess.run(install, cwd=ROOT, check=True)
+    # pip has compiled with the newest tools, in an environment of its own; this one has what the constraints say.
+    subprocess.run([python, "hatch_build.py"], cwd=ROOT, check=True)
     return subprocess.run([python, "-m", "pytest", "-p", "no:cacheprovider", *pytest_arguments], cwd=ROOT).returncode
 
 
@@ -58,7 +66,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="folder for the environment (default: temporary)")
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     arguments = parser.parse_args()
-    constraints = lowest_constraints(product_requirements())
+    constraints = lowest_constraints([*product_requirements(), *build_requirements()])
     print("\n".join(constraints), flush=True)
     if not arguments.run:
         return 0

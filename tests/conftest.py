@@ -53,6 +53,13 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _IN_MEMORY)  # where pytest makes them, unless told otherwise
 
 
+def pytest_report_header() -> str:
+    """Which form of ranking is tested: after a change to compiled sources the one in numpy, until they are built."""
+    from agentscope_reme.index.compiled import form
+
+    return f"ranking: {form}"
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Modules and tests stay until the end: garbage is not looked for among them, neither now nor by any test.

@@ -237,10 +237,13 @@ def test_what_the_package_imports_is_what_it_declares():
 def test_every_dependency_has_a_lower_bound_that_can_be_tested():
     sys.path.insert(0, str(ROOT / "scripts"))
     try:
-        from lowest_bounds import lowest_constraints, product_requirements
+        from lowest_bounds import build_requirements, lowest_constraints, product_requirements
     finally:
         sys.path.pop(0)
     assert all("==" in constraint for constraint in lowest_constraints(product_requirements()))
+    assert all("==" in constraint for constraint in lowest_constraints(build_requirements()))
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert set(build_requirements()) <= set(extras["test"]), "the tests build with what an install builds with"
     assert lowest_constraints(["a[b]>=1.2,<2"]) == ["a==1.2"]
     with pytest.raises(ValueError, match="no lower bound"):
         lowest_constraints(["numpy<3"])

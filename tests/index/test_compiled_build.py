@@ -333,6 +333,17 @@ def test_an_editable_install_again_repairs_a_broken_module(
     assert path.read_bytes() == b"made"
 
 
+def test_a_checkout_that_cannot_be_written_is_installed_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(built: Path, root: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(root))
+
+    monkeypatch.setattr(hook, "compiled", made)
+    monkeypatch.setattr(hook, "put_in_place", read_only)
+    assert "Permission denied" in Build(project(tmp_path), "editable").run()
+
+
 @pytest.mark.parametrize("wish", ["", "skip"])
 def test_an_editable_install_without_it_leaves_no_older_module(
     small: Path, monkeypatch: pytest.MonkeyPatch, wish: str
