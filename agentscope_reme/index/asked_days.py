@@ -11,7 +11,7 @@ from .chinese_periods import CHINESE_PERIODS
 from .dates import DateMention, find_dates, joins
 from .english_periods import ENGLISH_PERIODS
 from .english_weeks import ENGLISH_WEEKS
-from .periods import Days, Period, find, latest, spanning, week_of, years_around
+from .periods import Days, Period, Rules, latest, spanning, week_of, years_around
 from .simplified import simplified
 from .time_words import lower_case
 from .words import normalised
@@ -25,6 +25,8 @@ _WEEK_OF = expression(
 _ITS_WEEK = expression(r"\s?(?:所?在的?|的?那|这|当|的那)一?个?(?:周|星期|礼拜)(?![一二三四五六日天])")
 _SINCE = expression(r"\bsince\s+(?:the\s+)?$|(?:自从?)$")
 _UNTIL_NOW = expression(r"\s?(?:[日号]?以来|至今|到现在|到今天)")
+
+_ENGLISH_RULES, _CHINESE_RULES = Rules((*ENGLISH_PERIODS, *ENGLISH_WEEKS)), Rules(CHINESE_PERIODS)
 
 # What one asks about a time without saying what of it, as index terms.
 _WHATEVER_TERMS = """
@@ -55,9 +57,11 @@ def asked_days(text: str, today: date | None) -> AskedDays:
         return AskedDays(dates, dates, ())
     original, text = text, simplified(text)
     lower = lower_case(text)
-    periods = list(find((*ENGLISH_PERIODS, *ENGLISH_WEEKS), lower, today)) if _LETTER.search(lower) else []
+    periods = list(_ENGLISH_RULES.find(lower, today)) if _LETTER.search(lower) else []
     if _CHINESE.search(text):
-        periods.extend(find(CHINESE_PERIODS, text, today))
+        periods.extend(_CHINESE_RULES.find(text, today))
+    if not dates and not periods:
+        return AskedDays((), (), ())
     periods.extend(_ranges(dates, text, today))
     for mention in dates:
         if (week := _week_of(mention, lower, today)) is not None:

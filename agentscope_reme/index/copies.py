@@ -1,44 +1,32 @@
 """Copies of one note that sync and file programs leave beside it, under names that say nothing of a conflict."""
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .corpus import Corpus
-    from .files import KnownFile
-    from .keyword_columns import Ints
-
-_Content = tuple[str, str, int, str]
 
 
-def copies_among(files: "Ints", corpus: "Corpus") -> set[int]:
+def copies_among(files: Sequence[int], corpus: "Corpus") -> set[int]:
     """Those of some files, given by their ids, that are copies of another one among them.
 
     A copy has the bytes and the day of a file in the same folder, and that file's name with something after it:
     ``plan (1).md``, ``plan 2.md``, ``plan - Copy.md`` beside ``plan.md``.
     """
-    if corpus.by_id.all_differ(files):
+    alike = corpus.by_id.alike(files)
+    if not alike:
         return set()
-    numbers = list(dict.fromkeys(files.tolist()))
-    digests = corpus.by_id.digests(numbers)
-    found = Counter(digests)
-    some = (number for number, digest in zip(numbers, digests, strict=True) if found[digest] > 1)
-    alike = [(number, entry) for number in some if (entry := corpus.by_id[number]) is not None]
-    known = {_content(entry, _stem(entry)) for _, entry in alike}
+    # By the file's id: its path without the suffix; and what a copy has in common with its original.
+    stems: dict[int, str] = {}
+    common: dict[int, tuple[str, int, str]] = {}
+    for number in alike:
+        if (entry := corpus.by_id[number]) is not None and entry.size:
+            stems[number], _, suffix = entry.path.rpartition(".")
+            common[number] = (suffix, entry.day, entry.digest)
+    known = {(stem, common[number]) for number, stem in stems.items()}
     return {
-        number
-        for number, entry in alike
-        if entry.size and any(_content(entry, name) in known for name in _originals(_stem(entry)))
+        number for number, stem in stems.items() if any((name, common[number]) in known for name in _originals(stem))
     }
-
-
-def _stem(entry: "KnownFile") -> str:
-    return entry.path.rpartition(".")[0]
-
-
-def _content(entry: "KnownFile", stem: str) -> _Content:
-    return stem, entry.path.rpartition(".")[2], entry.day, entry.digest
 
 
 def _originals(stem: str) -> Iterator[str]:

@@ -1,17 +1,16 @@
 """The text of units, read from the files when it is shown and checked against what was indexed."""
 
-import zlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+from zlib import crc32
 
 from ..errors import ReMeError
 from ..vault.encoding import shown_text
 from .corpus import Corpus
 from .derived import DerivedTexts
 from .files import KnownFile
-from .keyword_columns import Ints
-from .packed_file import section_in
 from .packing import ELLIPSIS, SMALLEST_CLIP, Excerpt, Group, clip_text, count_tokens
 from .speakers import spoken
 from .texts import PackedTexts
@@ -24,6 +23,9 @@ SMALL_FILE = 262_144  # bytes; a larger one is read in pieces
 # Chunks' worth of bytes that may stand between two passages of a hit and are shown with them: headings, blank lines,
 # rules. A thousand blank lines are left out.
 MOST_BETWEEN = 2
+
+# As ``Excerpt(...)``, in a third of the time: all fields are given, in their order.
+_excerpt = cast("Callable[[tuple[Any, ...]], Excerpt]", partial(tuple.__new__, Excerpt))
 
 _ROW = ("file", "number", "first", "last", "begin", "stop", "check", "speaker", "day")
 
@@ -41,19 +43,12 @@ class SeenFile:
         self.data: bytes | None = None  # None, once it was read, when it could not be
         self._unfolded: tuple[dict[str, Any], Any] | None = None
 
-    @property
-    def front(self) -> dict[str, Any]:
-        """Its front matter."""
-        return self._front_and_sections()[0]
-
-    def headings(self, section: int) -> tuple[str, ...]:
-        """A heading path by its number."""
-        return section_in(self._front_and_sections()[1], section)
-
-    def _front_and_sections(self) -> tuple[dict[str, Any], Any]:
-        if self._unfolded is None:
-            self._unfolded = self.entry.front_and_sections
-        return self._unfolded
+    def front_and_sections(self) -> tuple[dict[str, Any], Any]:
+        """Its front matter, and its heading paths as ``packed_file.section_in`` reads them."""
+        unfolded = self._unfolded
+        if unfolded is None:
+            unfolded = self._unfolded = self.entry.front_and_sections
+        return unfolded
 
 
 class ExcerptReader:
@@ -72,7 +67,7 @@ class ExcerptReader:
     ) -> None:
         self._vault, self._corpus, self._chunk_chars = vault, corpus, chunk_chars
         self._score_sentence = score_sentence
-        self._columns: list[Ints] = []
+        self._fields: list[Callable[[int], int]] = []  # of a unit by its slot, in the order of _ROW
         self._files: dict[int, SeenFile] = {}  # by id
         self._derived: dict[str, PackedTexts] = {}
         self._texts = derived or DerivedTexts()
@@ -82,8 +77,8 @@ class ExcerptReader:
     def excerpt(self, slot: int, score: float) -> Excerpt | None:
         """A unit as it is shown; None when its file has changed since, or the unit has no text."""
         corpus = self._corpus
-        columns = self._columns = self._columns or [corpus.column(name) for name in _ROW]
-        file_id, number, first, last, begin, stop, check, speaker_id, day = [column.item(slot) for column in columns]
+        fields = self._fields = self._fields or [corpus.column(name).item for name in _ROW]
+        file_id, number, first, last, begin, stop, check, speaker_id, day = [field(slot) for field in fields]
         file = self._files.get(file_id)
         if file is None:
             entry = corpus.by_id[file_id]
@@ -93,8 +88,8 @@ class ExcerptReader:
         if begin < 0 or file.is_journal:
             text = self.unit_text(file.entry, slot)
         else:
-            data = self._checked(file, begin, stop, check)
-            text = None if data is None else _shown(data)
+            data = self._bytes(file, begin, stop)
+            text = _shown(data) if data is not None and crc32(data) == check else None
         if text is None:
             self.stale.add(file.path)
             return None
@@ -104,7 +99,7 @@ class ExcerptReader:
         shown = (spoken(speaker, text) if speaker else text).strip("\n")
         if not shown or shown.isspace():
             return None
-        return Excerpt(file.path, number, first, last, shown, score, speaker, day, file.is_journal)
+        return _excerpt((file.path, number, first, last, shown, score, speaker, day, file.is_journal, False))
 
     def clip(self, excerpt: Excerpt, tokens: int) -> Excerpt | None:
         """The part of an excerpt that answers best, within a number of tokens, marked where it was cut."""
@@ -132,7 +127,7 @@ class ExcerptReader:
         parts = sorted(group.excerpts, key=attrgetter("number"))
         file = self.file(group)
         # Between the statements of a long-term note stand lines that are no text: where each of them is said.
-        stated = str(file.front.get("generator") or "").startswith("dream@")
+        stated = str(file.front_and_sections()[0].get("generator") or "").startswith("dream@")
         plain = not stated and not any(part.speaker or part.clipped for part in parts)
         if plain and not file.is_journal:
             first, last = file.entry.slot_of(parts[0].number), file.entry.slot_of(parts[-1].number)
@@ -178,7 +173,7 @@ class ExcerptReader:
     def _checked(self, file: SeenFile, begin: int, stop: int, check: int) -> bytes | None:
         """Some bytes of a file; None when they are not those that were indexed."""
         data = self._bytes(file, begin, stop)
-        return data if data is not None and zlib.crc32(data) == check else None
+        return data if data is not None and crc32(data) == check else None
 
     def _part_of_line(self, entry: KnownFile, slot: int) -> int:
         """Which unit of its line this is: a long turn has several."""
@@ -236,4 +231,5 @@ class ExcerptReader:
 
 def _shown(data: bytes) -> str:
     """Bytes of a file as text that may be shown."""
-    return shown_text(data).replace("\r\n", "\n")
+    text = shown_text(data)
+    return text.replace("\r\n", "\n") if "\r" in text else text

@@ -6,6 +6,7 @@ is nothing for the garbage collector to look at.
 
 import marshal
 from array import array
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, compress
 from operator import attrgetter
@@ -277,16 +278,15 @@ class FilesById:
     def __len__(self) -> int:
         return len(self._files._rows.paths)
 
-    def all_differ(self, numbers: Ints) -> bool:
-        """Whether the first 64 bits of different files' SHA-256 differ, so that no two of some files are alike."""
-        words = np.frombuffer(self._files._rows.digests, np.uint64)
-        found = words.take(np.multiply(numbers, DIGEST // 8, dtype=np.int64))
-        return len(set(found.tolist())) == len(set(numbers.tolist()))
-
-    def digests(self, numbers: Sequence[int]) -> list[bytes]:
-        """SHA-256 of some files, by their ids."""
-        digests = self._files._rows.digests
-        return [bytes(digests[DIGEST * number : DIGEST * (number + 1)]) for number in numbers]
+    def alike(self, numbers: Iterable[int]) -> list[int]:
+        """Those of some files whose SHA-256 begins, in its first 64 bits, with what another one's begins with."""
+        words = memoryview(self._files._rows.digests).cast("Q")
+        kinds = dict.fromkeys(numbers)
+        found = [words[DIGEST // 8 * number] for number in kinds]
+        if len(set(found)) == len(found):
+            return []
+        counts = Counter(found)
+        return [number for number, word in zip(kinds, found, strict=True) if counts[word] > 1]
 
     def __getitem__(self, number: int) -> KnownFile | None:
         rows = self._files._rows

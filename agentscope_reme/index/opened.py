@@ -50,12 +50,15 @@ class Opened:
         cls, vault: "Vault", config: "ReMeConfig", weights: "Weights | None", tokenizer: "Tokenizer", lock: Any
     ) -> "Opened":
         """An index of nothing."""
+        from .compiled import kernels
         from .corpus import Corpus
         from .graph import LinkGraph
         from .retrieval import Retriever
         from .store import Store
         from .sync import Sync
 
+        if kernels is not None:
+            vault.storage.read_plain_files_by(kernels.read_plain)
         store = Store(Corpus(), LinkGraph(config.link_resolution))
         retriever = Retriever(vault, store, tokenizer, weights or config.ranking, config.chunk_chars)
         settings = f"{_CONTENT}|{config.chunk_chars}|{config.embed_toc}|{tokenizer.fingerprint}"

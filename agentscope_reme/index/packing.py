@@ -4,9 +4,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..expression import expression
+from .compiled import kernels
 
 if TYPE_CHECKING:
     from ..models import SearchHit
@@ -62,8 +64,14 @@ class Group:
     page: int = 0
 
     @property
+    def best(self) -> Excerpt:
+        """The first of those with the highest score."""
+        excerpts = self.excerpts
+        return excerpts[0] if len(excerpts) == 1 else max(excerpts, key=attrgetter("score"))
+
+    @property
     def score(self) -> float:
-        return max([excerpt.score for excerpt in self.excerpts])
+        return self.best.score
 
     @property
     def path(self) -> str:
@@ -71,16 +79,19 @@ class Group:
 
     @property
     def first(self) -> int:
-        return min([excerpt.first for excerpt in self.excerpts])
+        excerpts = self.excerpts
+        return excerpts[0].first if len(excerpts) == 1 else min([excerpt.first for excerpt in excerpts])
 
     @property
     def last(self) -> int:
-        return max([excerpt.last for excerpt in self.excerpts])
+        excerpts = self.excerpts
+        return excerpts[0].last if len(excerpts) == 1 else max([excerpt.last for excerpt in excerpts])
 
     @property
     def clipped(self) -> bool:
         """Whether a part of an excerpt was cut away."""
-        return True in [excerpt.clipped for excerpt in self.excerpts]
+        excerpts = self.excerpts
+        return excerpts[0].clipped if len(excerpts) == 1 else True in [excerpt.clipped for excerpt in excerpts]
 
 
 def best_files_first(files: Sequence[int], scores: Sequence[float], most: int) -> list[int]:
@@ -91,6 +102,9 @@ def best_files_first(files: Sequence[int], scores: Sequence[float], most: int) -
     without letting in what only fills a place. All others come by what they add. After the first ones, a file's
     passages count a little less each from its fifth one on: what many notes hold a part of is not told by one alone.
     """
+    if kernels is not None:
+        found: list[int] = kernels.best_files_first(files, scores, most, WORTH_A_FILE, FREE_OF_A_FILE, OF_ONE_FILE)
+        return found
     if not files:
         return []
     opens = dict(zip(reversed(files), range(len(files) - 1, -1, -1), strict=True))  # where the best of each file is
@@ -144,10 +158,14 @@ def pack(
     """
     tray = _Tray(limit, budget, clip, most_chars)
     for at in order:
-        file, number = places[at]
-        if tray.is_full and file not in tray.files:
-            continue
-        for one in tray.with_bridge(file, number):
+        file, number = place = places[at]
+        if file not in tray.files:
+            if tray.is_full:
+                continue
+            wanted: tuple[int, ...] = (number,)
+        else:
+            wanted = tray.with_bridge(place)
+        for one in wanted:
             if one != number and (file, one) not in places:
                 break
             excerpt = read(at if one == number else places.index((file, one)))
@@ -155,7 +173,7 @@ def pack(
                 break
             if not tray.take(file, excerpt):
                 return tray.groups
-        if tray.is_closed():
+        if tray.is_full and tray.is_closed():
             break
     return tray.groups
 
@@ -173,14 +191,21 @@ class _Tray:
         self.files: set[int] = set()  # of all groups
         self.is_full = limit <= 0  # whether no more groups can be opened
         self._group_of: dict[tuple[int, int], Group] = {}
-        self._shown: list[tuple[int, str, Excerpt]] = []  # with its words, and how long these are
+        self._shown: list[Excerpt] = []
+        self._said: list[str] = []  # the words of each of these
+        # Once for each result: which form of what is asked for every excerpt there is.
+        self._squashed = kernels.squashed if kernels is not None else squashed
+        self._count_tokens = kernels.count_tokens if kernels is not None else count_tokens
+        self._first_alike = kernels.first_alike if kernels is not None else first_alike
 
-    def with_bridge(self, file: int, number: int) -> tuple[int, ...]:
-        """A unit's number alone, after that of a unit that joins it to a group, or nothing when it has no place."""
-        if file not in self.files:
-            return () if self.is_full else (number,)
-        if (file, number) in self._group_of:
+    def with_bridge(self, place: tuple[int, int]) -> tuple[int, ...]:
+        """The number of a unit, whose file has a group, alone; after that of one that joins it to the group; or none.
+
+        It has none when there is no place for it.
+        """
+        if place in self._group_of:
             return ()
+        file, number = place
         if not self.is_full or self._beside(file, number - 1) or self._beside(file, number + 1):
             return (number,)
         for step in (-1, 1):
@@ -190,9 +215,7 @@ class _Tray:
 
     def is_closed(self) -> bool:
         """Whether nothing more can be taken: all groups are open, and none in the present thousand tokens."""
-        if not self._page or not self.is_full:
-            return False
-        return all(group.page != self._page for group in self.groups)
+        return self.is_full and self._page > 0 and self._page not in [group.page for group in self.groups]
 
     def take(self, file: int, excerpt: Excerpt) -> bool:
         """Print an excerpt, unless it says what was said; False when there is no more room."""
@@ -202,37 +225,30 @@ class _Tray:
             before, after = self._beside(file, number - 1), self._beside(file, number + 1)
         if before is None and after is None and self.is_full:
             return True
-        words = squashed(excerpt.text)
+        words = self._squashed(excerpt.text)
         if self._was_said(excerpt, words):
             return True
-        cost = count_tokens(excerpt.text)
+        cost = self._count_tokens(excerpt.text)
         if cost > self._left or len(excerpt.text) > self._most_chars:
             room = min(self._left, self._most_chars // 4)
             shorter = self._clip(excerpt, room) if self._left >= SMALLEST_CLIP else None
             if shorter is None:
                 return False
-            excerpt, cost = shorter, count_tokens(shorter.text)
+            excerpt, cost = shorter, self._count_tokens(shorter.text)
         self._place(file, excerpt, before, after)
         self._left -= cost
         self._page = (self._budget - self._left) // PAGE
-        self._shown.append((len(words), words, excerpt))
+        self._shown.append(excerpt)
+        self._said.append(words)
         return self._left > 0
 
     def _was_said(self, excerpt: Excerpt, words: str) -> bool:
-        """Whether one that may tell of the same event says the same, apart from a little around it.
-
-        That is a time, a name, a list mark: at most a quarter more, and only around what is long enough to be told.
-        """
-        size = len(words)
-        more = size + max(_AROUND, size // 4) if size >= _ALIKE else size
-        for length, said, other in self._shown:
-            if length > size:
-                same = length <= more and words in said
-            else:
-                near = length == size or (length >= _ALIKE and size - length <= max(_AROUND, length // 4))
-                same = near and said in words
-            if same and _same_occasion(excerpt, other):
+        """Whether one that may tell of the same event says the same, apart from a little around it."""
+        at = self._first_alike(words, self._said, 0, _ALIKE, _AROUND)
+        while at >= 0:
+            if _same_occasion(excerpt, self._shown[at]):
                 return True
+            at = self._first_alike(words, self._said, at + 1, _ALIKE, _AROUND)
         return False
 
     def _beside(self, file: int, number: int) -> Group | None:
@@ -259,6 +275,27 @@ class _Tray:
 def squashed(text: str) -> str:
     """The words of a text, case-folded, with a space for whatever stands between them."""
     return " ".join(_RUN.findall(text.replace("_", " "))).casefold()
+
+
+def first_alike(words: str, said: Sequence[str], begin: int, alike: int, around: int) -> int:
+    """Which of some texts, from number ``begin`` on, says the same as another one but for a little around it; or -1.
+
+    That is a time, a name, a list mark: at most a quarter more, or ``around`` characters, and only around what is long
+    enough to be told, ``alike`` characters. All texts are :func:`squashed`.
+    """
+    size = len(words)
+    more = size + max(around, size // 4) if size >= alike else size
+    for at in range(begin, len(said)):
+        other = said[at]
+        length = len(other)
+        if length > size:
+            same = length <= more and words in other
+        else:
+            near = length == size or (length >= alike and size - length <= max(around, length // 4))
+            same = near and other in words
+        if same:
+            return at
+    return -1
 
 
 def _same_occasion(one: Excerpt, other: Excerpt) -> bool:

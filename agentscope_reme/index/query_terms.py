@@ -87,8 +87,9 @@ class _Parts:
         self.weights[term] = max(weight, self.weights.get(term, 0.0))
 
     def content(self, term: str, *others: str) -> None:
-        self.weigh(term, 1.0)
-        self.groups[(term, *dict.fromkeys(other for other in others if other != term))] = None
+        self.weights[term] = 1.0  # nothing weighs more
+        group = (term, *dict.fromkeys([other for other in others if other != term])) if others else (term,)
+        self.groups[group] = None
         self.sequence.append(term)
 
 
@@ -117,13 +118,14 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
     stop_only = not parts.groups and not dates
     if stop_only:
         _fall_back(parts, plain_text, tokenizer)
+    pairs = [pair for pair in pairwise(parts.sequence) if pair[0] != pair[1]]
     return QueryTerms(
         text=text,
         terms=tuple(parts.weights),
         weights=tuple(parts.weights.values()),
-        content_terms=tuple(dict.fromkeys(group[0] for group in parts.groups)),
+        content_terms=tuple(dict.fromkeys([group[0] for group in parts.groups])),
         groups=tuple(parts.groups),
-        pairs=tuple(dict.fromkeys((*((a, b) for a, b in pairwise(parts.sequence) if a != b), *parts.ordinals))),
+        pairs=tuple(dict.fromkeys(pairs + parts.ordinals)),
         phrases=_phrases(plain_text, tokenizer.terms),
         single_chars=tuple(parts.single_chars) if len(parts.groups) <= _FEW_WORDS else (),
         dates=dates,
@@ -131,8 +133,8 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
         only_dates=bool(dates) and _are_dates(parts, asked.named, tokenizer),
         asks_when=asks_when(plain_text),
         stop_only=stop_only and bool(parts.weights) and all(char in FUNCTION_CHARS for char in parts.single_chars),
-        identifiers=(*parts.identifiers, *_only_word(parts)),
-        identifier_parts=frozenset(term for term in parts.inside if parts.weights[term] < 1),
+        identifiers=(*parts.identifiers, *_only_word(parts)) if parts.identifiers or parts.joined else (),
+        identifier_parts=frozenset([term for term in parts.inside if parts.weights[term] < 1]),
     )
 
 
@@ -212,6 +214,15 @@ def _add_run(
 ) -> None:
     """The terms of a run; those that hold a part of a number also with what else says this number."""
     parts.runs.append(run)
+    if not together:
+        for term in tokenizer.cut(run):
+            if not carries_content(term):
+                parts.weigh(term, 1.0)
+                continue
+            if len(term) == 1:
+                parts.single_chars[term] = None
+            parts.content(term)
+        return
     near = [(run[max(0, start - 1) : stop + 1], same) for start, stop, same in together if 0 <= start < len(run)]
     if len(run) == 1:  # 第 and 章 of 第3章
         near += [(run, same) for start, stop, same in together if stop == 0 or (start == 1 and run == "第")]
@@ -304,5 +315,7 @@ def _fall_back(parts: _Parts, text: str, tokenizer: QueryTokenizer) -> None:
 
 
 def _phrases(text: str, terms: Callable[[str], list[str]]) -> tuple[tuple[str, ...], ...]:
+    if _QUOTED.search(text) is None:
+        return ()
     found = (tuple(terms(match.group(1))) for match in _QUOTED.finditer(text))
     return tuple(dict.fromkeys(phrase for phrase in found if len(phrase) > 1))

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ..models import SearchHit, SearchResult, SearchStatus
@@ -14,6 +13,8 @@ from .derived import DerivedTexts
 from .excerpts import ExcerptReader
 from .filters import allowed_slots
 from .links import linked_notes
+from .made import made
+from .packed_file import section_in
 from .packing import Excerpt, Group, best_files_first, pack, within_budget
 from .ranking import Ranked, rank
 from .reading import day_number, day_text
@@ -93,8 +94,8 @@ class Retriever:
             return SearchResult("none", note=_nothing(request, query, context.allowed), query=request.query), set()
         score = self._sentence_score(query)
         reader = ExcerptReader(self._vault, corpus, self._chunk_chars, score, self._derived)
-        slots, scores, files = self._shown(ranked, request)
-        places = list(zip(files, corpus.column("number")[slots].tolist(), strict=True))
+        slots, scores, files, numbers = self._shown(ranked, request)
+        places = list(zip(files, numbers, strict=True))
 
         def read(at: int) -> Excerpt | None:
             return reader.excerpt(slots[at], scores[at])
@@ -121,17 +122,18 @@ class Retriever:
             return f"the vault's folder {root} is not there any more; put it back to search its notes"
         return "there is nothing to search yet"
 
-    def _shown(self, ranked: Ranked, request: Request) -> tuple[list[int], list[float], list[int]]:
-        """Slots, scores and files of the units that may be shown, best first."""
+    def _shown(self, ranked: Ranked, request: Request) -> tuple[list[int], list[float], list[int], list[int]]:
+        """Slots, scores, files and numbers of the units that may be shown, best first."""
+        corpus = self._store.corpus
         slots, scores = ranked.slots, ranked.scores
         if request.min_score is not None:
             enough = scores >= request.min_score
             slots, scores = slots[enough], scores[enough]
-        files = self._store.corpus.column("file")[slots]
-        if copies := copies_among(files, self._store.corpus):
-            kept = [at for at, file in enumerate(files.tolist()) if file not in copies]
-            slots, scores, files = slots[kept], scores[kept], files[kept]
-        return slots.tolist(), scores.tolist(), files.tolist()
+        files = corpus.column("file").take(slots).tolist()
+        if copies := copies_among(files, corpus):
+            kept = [at for at, file in enumerate(files) if file not in copies]
+            slots, scores, files = slots[kept], scores[kept], [files[at] for at in kept]
+        return slots.tolist(), scores.tolist(), files, corpus.column("number").take(slots).tolist()
 
     def files(self, request: Request, today: date) -> list[tuple[str, float]]:
         """At least ``limit`` files that answer, if there are so many, each with the score of its best unit."""
@@ -153,30 +155,34 @@ class Retriever:
     def _hit(self, group: Group, reader: ExcerptReader, demoted: frozenset[int]) -> SearchHit:
         corpus = self._store.corpus
         file = reader.file(group)
-        entry, path = file.entry, file.path
-        best = max(group.excerpts, key=attrgetter("score"))
+        entry, path, best = file.entry, file.path, group.best
+        front, sections = file.front_and_sections()
         metadata: dict[str, Any] = {}
         if group.clipped:
             metadata["clipped"] = True
         if group.file in demoted:
             metadata["superseded"] = True
-        if "trust" in file.front:
-            metadata["trust"] = file.front["trust"]
+        if "trust" in front:
+            metadata["trust"] = front["trust"]
         linked = linked_notes(self._store.graph, corpus, path, entry.packed_links, MOST_LINKS)
-        return SearchHit(
-            path=path,
-            start_line=group.first,
-            end_line=group.last,
-            text=reader.joined(group),
-            score=best.score,
-            title=entry.title,
-            headings=file.headings(corpus.column("section").item(entry.slot_of(best.number))),
-            date=day_text(best.day),
-            kind=file.kind,  # type: ignore[arg-type]
-            outlinks=tuple([note.path for note in linked if note.direction == "out"]),
-            inlinks=tuple([note.path for note in linked if note.direction == "in"]),
-            metadata=metadata,
-            linked=linked,
+        section = corpus.column("section").item(entry.slot_of(best.number))
+        return made(
+            SearchHit,
+            (
+                path,
+                group.first,
+                group.last,
+                reader.joined(group),
+                best.score,
+                entry.title,
+                section_in(sections, section),
+                day_text(best.day),
+                file.kind,
+                tuple([note.path for note in linked if note.direction == "out"]),
+                tuple([note.path for note in linked if note.direction == "in"]),
+                metadata,
+                linked,
+            ),
         )
 
     def _rejected(self, ranked: Any, request: Request) -> str:

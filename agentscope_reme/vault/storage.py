@@ -9,9 +9,11 @@ import logging
 import os
 import secrets
 import stat as modes
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -61,6 +63,7 @@ class Storage:
         self._lock = VaultLock(self._lock_path)
         self._syncs = Syncs()
         self._swept: set[tuple[str, ...]] = set()
+        self._quick: Callable[[str], bytes | None] | None = None
 
     def lock(self) -> AbstractContextManager[None]:
         """Exclude every other writer of this vault, in this process and in others; may be nested."""
@@ -89,7 +92,20 @@ class Storage:
 
     def read(self, path: str) -> bytes:
         """All bytes of a file."""
+        if self._quick is not None and (data := self._quick(path)) is not None:
+            return data
         return read_file(self.root, path)
+
+    def read_plain_files_by(self, read: Callable[[bytes, str], bytes | None]) -> None:
+        """Have a function asked first that may know a quicker way to the bytes of a file below a folder.
+
+        The folder is given to it without links, as the system knows it and with a stroke at its end. It gives None
+        for a file to which a link leads, for a path that is not plain, and whenever it cannot tell.
+        """
+        root = str(self.root)
+        # Another root by now than without links: then only a walk says what lies in the vault.
+        if sys.getfilesystemencoding() == "utf-8" and os.path.realpath(root) == root and root != os.sep:
+            self._quick = partial(read, os.fsencode(root + os.sep))
 
     def read_unlinked(self, path: str, most: int) -> tuple[bytes, os.stat_result] | None:
         """All bytes of a file of at most ``most`` and its status; None when it has more, or a link leads to it."""

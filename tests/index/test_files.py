@@ -242,7 +242,7 @@ def test_files_of_the_same_bytes_are_told():
     files = Files()
     numbers = [files.put(entry(path, digest=digest * 64)).id for path, digest in (("a", "1"), ("b", "2"), ("c", "1"))]
     by_id = FilesById(files)
-    assert by_id.all_differ(np.array(numbers[:2]))
-    assert not by_id.all_differ(np.array(numbers))
-    assert by_id.all_differ(np.array(numbers[:1] * 2))  # one file is no copy of itself
-    assert by_id.all_differ(np.array([], np.int32))
+    assert by_id.alike(numbers) == [numbers[0], numbers[2]]
+    assert by_id.alike(numbers[:2]) == []
+    assert by_id.alike(numbers[:1] * 2) == []  # one file is no copy of itself
+    assert by_id.alike([]) == []

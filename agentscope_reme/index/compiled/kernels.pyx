@@ -16,3 +16,6 @@ cdef extern from *:
 
 SOURCES = _SOURCES.decode("ascii")
 RECIPE = _RECIPE.decode("ascii")
+
+include "around.pxi"
+include "reading.pxi"

@@ -1,0 +1,130 @@
+"""What is compiled of that which lies around ranking gives what the form in Python gives."""
+
+import os
+import platform
+import sys
+from dataclasses import FrozenInstanceError
+from math import inf
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentscope_reme.index import made as made_module
+from agentscope_reme.index import packing
+from agentscope_reme.index.compiled import form, kernels
+from agentscope_reme.index.made import made
+from agentscope_reme.models import LinkedNote, SearchHit
+from agentscope_reme.vault.opening import read_file
+from agentscope_reme.vault.storage import Storage
+
+pytestmark = pytest.mark.skipif(kernels is None, reason=f"there is no compiled form: {form}")
+
+TEXTS = st.text(st.one_of(st.characters(), st.sampled_from("_ -—、。\n\u3000aAßİǅ中あア가Ⅷ²½٣\u0301\ufb01\U00020000")))
+
+
+@pytest.fixture
+def in_python(monkeypatch):
+    for module in (packing, made_module):
+        monkeypatch.setattr(module, "kernels", None)
+
+
+def test_every_character_is_a_word_or_none_and_a_token_or_a_quarter():
+    for code in range(0x110000):
+        for text in (chr(code), f"A{chr(code)}_b {chr(code)}z"):
+            assert kernels.squashed(text) == packing.squashed(text), hex(code)
+            assert kernels.count_tokens(text) == packing.count_tokens(text), hex(code)
+
+
+@given(TEXTS)
+def test_words_and_tokens_of_a_text(text):
+    assert kernels.squashed(text) == packing.squashed(text)
+    assert kernels.count_tokens(text) == packing.count_tokens(text)
+
+
+@given(
+    st.lists(st.text("ab中", max_size=9), max_size=6), st.text("ab中", max_size=9), st.integers(0, 7), st.integers(0, 5)
+)
+def test_a_text_that_says_the_same_is_found(said, words, begin, alike):
+    expected = packing.first_alike(words, said, begin, alike, 2)
+    assert kernels.first_alike(words, said, begin, alike, 2) == expected
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.0, 0.1, 0.2, 0.5, 0.7, 0.9, 1.0])), max_size=40),
+    st.integers(0, 5),
+)
+def test_the_order_in_which_passages_get_a_place(passages, most):
+    passages.sort(key=lambda one: -one[1])
+    files, scores = [file for file, _ in passages], [score for _, score in passages]
+    compiled = packing.best_files_first(files, scores, most)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packing, "kernels", None)
+        assert packing.best_files_first(files, scores, most) == compiled
+
+
+@pytest.mark.usefixtures("in_python")
+def test_a_value_that_is_made_is_one_that_was_called_for():
+    values = ("a.md", "A", "", "in", "b.md", 3, "cites", 1, True)
+    assert kernels.made(LinkedNote, values) == made(LinkedNote, values) == LinkedNote(*values)
+    hit = kernels.made(SearchHit, ("a.md", 1, 2, "text", 0.5, "A", ("B",), "", "note", (), (), {"trust": 1}, ()))
+    assert hit.source == "a.md:1-2"
+    assert hit.metadata == {"trust": 1}
+    with pytest.raises(FrozenInstanceError):
+        hit.score = inf
+    with pytest.raises(TypeError, match="13 fields"):
+        kernels.made(SearchHit, values)
+
+
+@pytest.fixture
+def read_plain(vault_dir):
+    vault_dir.mkdir(parents=True, exist_ok=True)
+    root = os.fsencode(os.path.realpath(vault_dir)) + b"/"
+    return lambda path: kernels.read_plain(root, path)
+
+
+def _opens_without_links() -> bool:
+    return sys.platform == "linux" and tuple(map(int, platform.release().split(".")[:2])) >= (5, 6)
+
+
+@pytest.mark.skipif(not _opens_without_links(), reason="other systems walk to every file")
+def test_a_plain_file_is_read_in_one_step(put, vault_dir, read_plain):
+    for path, data in {
+        "a.md": b"zebra",
+        "b/c d.md": b"",
+        "b/\u7b14\u8bb0.md": b"\x00\xff\r\n",
+        "b.md": b"x" * 32_768,
+    }.items():
+        put(path, data)
+        assert read_plain(path) == read_file(vault_dir, path) == data
+
+
+def test_what_is_no_plain_file_is_left_to_the_walk(put, vault_dir, read_plain):
+    put("b/a.md", "zebra")
+    put("long.md", b"x" * 32_769)
+    (vault_dir / "link.md").symlink_to("b/a.md")
+    (vault_dir / "folder").symlink_to("b")
+    os.mkfifo(vault_dir / "pipe.md")
+    odd = ["", "/", "/etc/passwd", "..", "../b/a.md", "b/../b/a.md", "./b/a.md", "b//a.md", "b/", "b/.", "b", "C:/a.md"]
+    odd += ["none.md", "link.md", "folder/a.md", "pipe.md", "long.md", "a\x00.md", "~/a.md", "b\\a.md", "a\udc80.md"]
+    for path in (*odd, "x" * 241, None, 5, b"b/a.md"):
+        assert read_plain(path) is None, path
+
+
+@pytest.mark.parametrize("code", [0x1F, 0x7F, 0x9F, 0x2028, 0x2029, 0x202E, 0x2066, 0x2069, ord(":"), ord("~")])
+def test_a_name_that_no_path_may_have_is_left_to_the_walk(vault_dir, read_plain, code):
+    vault_dir.mkdir(parents=True, exist_ok=True)
+    (vault_dir / f"a{chr(code)}.md").write_bytes(b"zebra")
+    assert read_plain(f"a{chr(code)}.md") is None
+
+
+def test_a_vault_behind_a_link_is_walked_to(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "a.md").write_bytes(b"zebra")
+    (tmp_path / "vault").symlink_to("real")
+    asked = []
+    for name, told in (("vault", []), ("real", [(os.fsencode(tmp_path / "real") + b"/", "a.md")])):
+        storage = Storage(tmp_path / name)
+        storage.read_plain_files_by(lambda root, path: asked.append((root, path)))
+        assert storage.read("a.md") == b"zebra"
+        assert asked == told
