@@ -212,6 +212,13 @@ def compile_package() -> None:
     compileall.compile_dir(Path(agentscope_reme.__file__).parent, quiet=2)
 
 
+def ranking() -> str:
+    """Which form ranking has here; with REME_COMPILED=0 in the environment it is the one in numpy."""
+    from agentscope_reme.index.compiled import form
+
+    return form
+
+
 def run(command: list[str]) -> dict[str, Any] | None:
     """The last line a process prints, as JSON; None when it fails, and then why goes to stderr."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -292,6 +299,7 @@ def main(arguments: list[str]) -> int:
             rivals[shown] = run([python, script, name, str(folder)]) if python else None
         print("\n".join(table(ours, rivals)))
         print(f"\n{ours['units']} units (paragraphs, turns) are scored one by one; the others score chunks.")
+        print(f"Ranking is {ranking()}.")
         missing = [name for name, found in rivals.items() if found is None]
         if missing:
             print(f"Not installed, so not measured: {', '.join(missing)}.")
