@@ -6,6 +6,7 @@ tests build the real one.
 
 import ast
 import importlib.util
+import inspect
 import os
 import shutil
 import subprocess
@@ -396,9 +397,13 @@ def test_the_stub_names_what_the_module_has() -> None:
     if compiled.kernels is None:
         pytest.skip(compiled.form)
     stub = ast.parse((ROOT / FOLDER / "kernels.pyi").read_text(encoding="utf-8"))
-    functions = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
+    functions = {
+        node.name: [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        for node in stub.body
+        if isinstance(node, ast.FunctionDef)
+    }
     here = {
-        name
+        name: list(inspect.signature(value).parameters)
         for name, value in vars(compiled.kernels).items()
         if not name.startswith("_") and getattr(value, "__module__", None) == compiled.kernels.__name__
     }
