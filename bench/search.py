@@ -87,7 +87,7 @@ async def build(root: Path) -> dict[str, Any]:
 
 async def use(root: Path, queries: list[str]) -> dict[str, Any]:
     """A stored index is opened, asked, written to, touched."""
-    from agentscope_reme.index.keyword import top
+    from agentscope_reme.index.largest import top
     from agentscope_reme.index.tokenizer import Tokenizer
 
     before = baseline()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..vault.numbered_paths import NumberedPaths
 from .columns import grown
+from .compiled import kernels
 from .keyword import KeywordIndex
 from .keyword_columns import Ints, distinct
 from .numbered import Numbered
@@ -88,6 +89,13 @@ class Anchors:
 
     def answers(self, terms: Sequence[str], resolve: Callable[[str], str | None]) -> tuple[Ints, NDArray[np.float64]]:
         """The same as numbers of paths, each once, and scores; :meth:`path` names them until ``numbering`` rises."""
+        if kernels is not None:
+            links = self.index.weighed(self.index.gather(terms))
+            while True:
+                lead, sums = kernels.answers(*links, MOST_SCORED, self._target, self._source, self._leads, _UNKNOWN)
+                if sums is not None:
+                    return lead, sums
+                self._look_up(lead, resolve)
         best, scores = self.index.best(self.index.gather(terms), MOST_SCORED)
         targets = self._target.take(best)
         leads = self._leads.take(targets)
@@ -106,7 +114,8 @@ class Anchors:
         begins = opens.nonzero()[0]
         place = begins.take(opens.cumsum() - 1)
         place -= np.arange(len(leads))
-        return leads.take(begins), np.add.reduceat(np.ldexp(values, place), begins)  # halved for each before it
+        values = np.ldexp(values, place)  # halved for each before it
+        return leads.take(begins), np.bincount(opens.cumsum() - 1, values).astype(np.float64, copy=False)
 
     def look_up_all(self, resolve: Callable[[str], str | None]) -> None:
         """Find out where every target leads that nobody has asked for, so that it is stored with the index."""

@@ -93,9 +93,17 @@ def ceiling_factors(
     corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights, stretches: Ints
 ) -> NDArray[np.float64]:
     """What no unit of a stretch can be multiplied by more than, for some stretches."""
-    table = corpus.stretches
     when = weights.when if query.asks_when else 0.0
-    out = _by_flags(when, weights.corrects, 0.0, 0.0).take(table.column("flags").take(stretches))
+    out = by_flags(when, weights.corrects, 0.0, 0.0).take(corpus.stretches.column("flags").take(stretches))
+    if context.closeness is not None or context.named or context.preferred:
+        out *= special_factors(corpus, context, weights, stretches)
+    return out
+
+
+def special_factors(corpus: Corpus, context: Context, weights: Weights, stretches: Ints) -> NDArray[np.float64]:
+    """The same for what is asked about days and speakers, and for files that the user put first."""
+    table = corpus.stretches
+    out = np.ones(len(stretches))
     if context.closeness is not None and weights.date:
         days = context.days if context.days is not None else days_of(corpus)
         near = context.closeness(days)
@@ -113,7 +121,7 @@ def ceiling_factors(
 
 
 @lru_cache(maxsize=32)
-def _by_flags(when: float, corrects: float, repeats: float, asks: float) -> NDArray[np.float64]:
+def by_flags(when: float, corrects: float, repeats: float, asks: float) -> NDArray[np.float64]:
     """What units are multiplied by for what they are, by flags."""
     flags = np.arange(256)
     out = np.ones(256)
@@ -138,14 +146,23 @@ def _nearness(context: Context, days: Ints) -> NDArray[np.float64]:
     return near[np.searchsorted(known, days)]
 
 
+def flag_factors(query: "QueryTerms", weights: Weights) -> NDArray[np.float64]:
+    """What units are multiplied by for what their flags say, by flags."""
+    return by_flags(weights.when if query.asks_when else 0.0, weights.corrects, weights.repeats, weights.asks)
+
+
+def is_plain(context: Context) -> bool:
+    """Whether units count more or less only for what their flags say."""
+    return context.closeness is None and not (context.named or context.preferred or context.demoted)
+
+
 def factors(
     corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights, slots: Ints
 ) -> NDArray[np.float64]:
     """Steps 7 to 9 and what notes say of themselves, for some slots."""
     flags = corpus.column("flags").take(slots)
-    if context.closeness is None and not (context.named or context.preferred or context.demoted):
-        when = weights.when if query.asks_when else 0.0
-        return _by_flags(when, weights.corrects, weights.repeats, weights.asks).take(flags)
+    if is_plain(context):
+        return flag_factors(query, weights).take(flags)
     files = corpus.column("file")[slots]
     out = np.ones(len(slots))
     if context.closeness is not None and weights.date:

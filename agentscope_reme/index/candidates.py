@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .boosts import Context, Weights, ceiling_factors
+from .boosts import Context, Weights, by_flags, ceiling_factors, special_factors
+from .compiled import kernels
 from .keyword_columns import Ints
 from .question import K1, STRETCH_K1, UNIT, B, Floats, Question
 from .stretches import Stretches
@@ -37,6 +38,8 @@ class Candidates:
 def candidates(question: Question, context: Context, weights: Weights) -> Candidates:
     """What a question finds, stretch by stretch; a ceiling of 0 where a filter allows nothing."""
     corpus, table = question.corpus, question.corpus.stretches
+    if kernels is not None:
+        return _compiled(question, context, weights)
     at, tf, pairs_at = question.sum_stretch, question.sum_tf.astype(np.float64), question.pair_stretch
     pair_worth = question.pair_worth.take(question.pair)
     worth = question.worth.take(question.sum_term)
@@ -86,6 +89,43 @@ def candidates(question: Question, context: Context, weights: Weights) -> Candid
         allowed[corpus.column("stretch")[context.allowed]] = True
         ceilings[~allowed[stretches]] = 0
     ceilings *= 1 + 1e-9
+    return Candidates(stretches, whole, ceilings)
+
+
+def _compiled(question: Question, context: Context, weights: Weights) -> Candidates:
+    """The same by compiled loops."""
+    assert kernels is not None
+    corpus, table = question.corpus, question.corpus.stretches
+    average = table.total / max(1, table.living) or 1.0
+    least, more = question.norm
+    when = weights.when if question.query.asks_when else 0.0
+    stretches, whole, ceilings = kernels.candidates(
+        question.sum_stretch,
+        question.sum_term,
+        question.sum_tf,
+        question.worth,
+        question.pair_stretch,
+        question.pair,
+        question.pair_worth,
+        question.favoured,
+        question.bonus,
+        question.table,
+        by_flags(when, weights.corrects, 0.0, 0.0),
+        STRETCH_K1 * B / average,
+        STRETCH_K1 * (1 - B),
+        more,
+        least,
+        STRETCH_K1,
+        K1,
+        UNIT,
+        weights.session,
+    )
+    if context.closeness is not None or context.named or context.preferred:
+        ceilings *= special_factors(corpus, context, weights, stretches)
+    if context.allowed is not None:
+        allowed = np.zeros(table.count, bool)
+        allowed[corpus.column("stretch")[context.allowed]] = True
+        ceilings[~allowed[stretches]] = 0
     return Candidates(stretches, whole, ceilings)
 
 

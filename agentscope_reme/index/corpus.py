@@ -88,6 +88,11 @@ class Corpus:
         """The file ids that slots of the label index belong to."""
         return self._label_file.take(slots)
 
+    @property
+    def label_file(self) -> Ints:
+        """The file id of each slot of the label index."""
+        return self._label_file
+
     # --- changes --------------------------------------------------------------------------------------------------
 
     def put(self, entry: FileEntry, units: Sequence[UnitEntry]) -> None:

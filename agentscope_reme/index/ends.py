@@ -14,7 +14,7 @@ _TOO_FAR = 0xFFFF
 class Ends:
     """Ascending whole numbers from 0 on, of which one by one are read, or some; never changed."""
 
-    __slots__ = ("_far", "_firsts", "_more", "size")
+    __slots__ = ("_far", "_firsts", "_more", "parts", "size")
 
     def __init__(self, values: Ints) -> None:
         self.size = len(values)
@@ -26,6 +26,7 @@ class Ends:
         kind = "I" if int(firsts.max(initial=0)) <= 0xFFFFFFFF else "q"
         self._firsts = array(kind, firsts.astype(kind).tobytes())[:]  # copies, which have no room to grow
         self._more = array("H", np.minimum(more, _TOO_FAR).astype(np.uint16).tobytes())[:]
+        self.parts = self._firsts, self._more, self._far  # what compiled loops read
 
     def __len__(self) -> int:
         return self.size

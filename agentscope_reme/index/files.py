@@ -208,6 +208,15 @@ class Files(Mapping[str, KnownFile]):
         columns = self._rows.columns
         return np.array([np.frombuffer(columns[name], np.uint32).take(numbers) for name in ENDS])
 
+    def name_end(self, number: int) -> int:
+        """How the first name of the file with an id begins and ends."""
+        return int(self._rows.columns[ENDS[0]][number])
+
+    def columns_of_name_ends(self) -> list[Any]:
+        """The same of all files, by id, as the arrays that hold them."""
+        columns = self._rows.columns
+        return [columns[name] for name in ENDS]
+
     def set_name_ends(self, number: int, ends: Sequence[int]) -> None:
         """Keep how the names of the file with an id begin and end, until it is renamed."""
         for name, value in zip(ENDS, ends, strict=True):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .keyword import top
 from .keyword_columns import Ints
+from .largest import top
 
 if TYPE_CHECKING:
     from ..config import ReMeConfig

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import grown
+from .compiled import kernels
 from .gathered import Gathered, kept_by_term, spliced
 from .keyword_columns import (
     Columns,
@@ -23,6 +24,7 @@ from .keyword_columns import (
     with_runs,
     without_unused,
 )
+from .largest import kth_best, reached
 from .numbered import Numbered, numbered
 from .postings import Postings
 from .recent import Found, Recent
@@ -38,35 +40,9 @@ LOOK_TOKENS, MOST_ASKED = 2_000, 8
 FOLD_TOKENS = 150_000  # so many at once are put into the base, which numpy does
 
 
-def top(scores: NDArray[Any], k: int) -> Ints:
-    """Where the ``k`` best positive scores are, unordered, with all that tie with the last of them."""
-    if k <= 0 or not len(scores):
-        return np.zeros(0, np.int64)
-    bound = _reached(scores, k) if len(scores) > k else 0
-    found = (scores >= bound if bound > 0 else scores > 0).nonzero()[0]
-    if len(found) > k:
-        values = scores[found]
-        found = found[values >= kth_best(values, k)]
-    return found
-
-
-def kth_best(scores: NDArray[Any], k: int) -> Any:
-    """The ``k``-th best of at least ``k`` scores."""
-    scores, at = scores.copy(), len(scores) - k
-    scores.partition(at)
-    return scores[at]
-
-
-def _reached(scores: NDArray[Any], k: int) -> Any:
-    """A score that at least ``k`` of more than ``k`` reach, and not many more.
-
-    From the maxima of blocks, where to part all of them would take longer.
-    """
-    blocks = min(64, len(scores) // (2 * k))
-    if blocks > 1:
-        width = len(scores) // blocks
-        scores = np.maximum.reduce(scores[: blocks * width].reshape(blocks, width))
-    return kth_best(scores, k)
+def _plain(values: Ints) -> Ints:
+    """As compiled loops read numbers."""
+    return values if values.dtype == np.int32 else values.astype(np.int32)
 
 
 class KeywordIndex:
@@ -161,7 +137,13 @@ class KeywordIndex:
             tf = spliced(tf, sizes, {at: found[1] for at, found in more.items()})
             sizes = [size + len(more[at][0]) if at in more else size for at, size in enumerate(sizes)]
         gathered = Gathered(numbers, slots, tf, sizes)
-        return gathered.only(self._alive[slots]) if self.dead else gathered
+        if not self.dead:
+            return gathered
+        if kernels is None:
+            return gathered.only(self._alive[slots])
+        alive = self._alive.view(np.uint8)
+        kept: tuple[Ints, Ints, list[int]] = kernels.living(_plain(slots), _plain(tf), sizes, alive)
+        return Gathered(numbers, *kept, gathered)
 
     def postings(self, term: str) -> tuple[Ints, Ints]:
         """Slots of the living texts with a term, ascending, and how often each has it."""
@@ -199,14 +181,15 @@ class KeywordIndex:
         if found.all is not None:
             found = found.all
         base = self._base
-        spans = base.starts.spans(found.numbers)
-        places = base.positions.parts(spans)
-        sizes = [end - begin for begin, end in spans]
+        places, sizes = base.places(found.numbers)
         if len(self._ids):
             recent = [(at, self._recent_columns(number)) for at, number in enumerate(found.numbers)]
             more = {at: columns[2] for at, columns in recent if columns is not None}
             places = spliced(places, sizes, more)
             sizes = [size + len(more[at]) if at in more else size for at, size in enumerate(sizes)]
+        if kernels is not None:
+            alive = self._alive.view(np.uint8) if self.dead else None
+            return kernels.occurrences(_plain(found.slots), _plain(found.tf), found.sizes, _plain(places), alive)
         keys = np.repeat(found.slots.astype(np.int64) << 16, found.tf)
         keys |= places
         if not self.dead:
@@ -232,18 +215,22 @@ class KeywordIndex:
 
         ``weights``, parallel to the terms, are what each term's part of a score is multiplied by, where they are given.
         """
+        if kernels is not None:
+            return kernels.scored(*self.weighed(found, weights), 0)
         scores = self._added_up(found, weights)
         slots = distinct(found.slots)
         return slots, scores.take(slots)
 
     def best(self, found: Gathered, k: int) -> tuple[Ints, NDArray[np.float32]]:
         """The same for the ``k`` best texts and all that tie with the last of them."""
+        if kernels is not None:
+            return kernels.scored(*self.weighed(found), k)
         scores, slots = self._added_up(found), found.slots
         most = max(found.sizes, default=0)
         if most > k:
             # The texts with one term are different ones: at least k reach what k of these reach.
             begin = sum(found.sizes[: found.sizes.index(most)])
-            bound = _reached(scores.take(slots[begin : begin + most]), k)
+            bound = reached(scores.take(slots[begin : begin + most]), k)
             slots = slots.take((scores.take(slots) >= bound).nonzero()[0])
         slots = distinct(slots)
         values = scores.take(slots)
@@ -262,6 +249,14 @@ class KeywordIndex:
             slots = found.slots.astype(np.intp)  # once: numpy would do it piece by piece
             np.add.at(out, slots, self._current_engine().relevance(slots, found.tf, idf))
         return out
+
+    def weighed(self, found: Gathered, weights: Sequence[float] = ()) -> tuple[Any, ...]:
+        """What compiled loops add up: postings, what each term tells, norms by length, lengths, number of slots."""
+        idf = idf_array(found.sizes, self.count)
+        if weights:
+            idf *= np.array(weights, np.float32)
+        norms = self._current_engine().norm_by_length()
+        return _plain(found.slots), _plain(found.tf), found.sizes, idf, norms, self._lengths, self.slots
 
     def _current_engine(self) -> RawBM25:
         engine = self._engine

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.integer]
 # Slots and frequencies of some terms, one after the other, and how many each has.
-Reading = Callable[[Sequence[int]], tuple[Ints, Ints, list[int]]]
+Reading = Callable[[Any], tuple[Ints, Ints, list[int]]]
 _IDF = bm25s.scoring._select_idf_scorer("lucene")
 BLOCK = 500_000  # entries
 _UNUSED: Ints = np.zeros(0, np.uint16)
@@ -323,13 +323,14 @@ class RawBM25(bm25s.BM25):
     def relevance(self, slots: Ints, tf: Ints, idf: NDArray[np.float32]) -> NDArray[np.float32]:
         """What each posting adds to the score of its text, with the float operations in bm25s's order."""
         frequency = tf.astype(np.float32)
-        out = self._norm_by_length().take(self.lengths.take(slots))
+        out = self.norm_by_length().take(self.lengths.take(slots))
         out += frequency
         np.divide(frequency, out, out=out)
         out *= idf
         return out.astype(np.float32)
 
-    def _norm_by_length(self) -> NDArray[np.float64]:
+    def norm_by_length(self) -> NDArray[np.float64]:
+        """The length norm of every length that a text has."""
         state = (self.total, self.count, self.longest)
         if self._norms[0] != state:
             lengths = np.arange(self.longest + 1)

@@ -182,6 +182,10 @@ class Narrow:
                 done += end - begin
         return out
 
+    def fields(self) -> tuple[Any, ...]:
+        """What compiled loops read."""
+        return self._data, self.width, self.planes, self.size, self._places, self._near, self._larger
+
     def _picked(self, at: Ints) -> NDArray[Any]:
         if self._values is None:
             out = np.ones(len(at), self._kind)

@@ -25,7 +25,7 @@ class Paired:
     """
 
     PARTS = (".data", ".at", ".larger", ".form")
-    __slots__ = ("_at", "_bits", "_data", "_larger", "_mask", "_most", "_values", "_width", "size")
+    __slots__ = ("_at", "_bits", "_data", "_form", "_larger", "_mask", "_most", "_values", "_width", "size")
 
     def __init__(self, data: NDArray[np.uint8], form: tuple[int, int], at: Ints, larger: Ints) -> None:
         """``data`` has the bytes of all postings and one byte more; ``larger`` are the frequencies at ``at``
@@ -36,6 +36,7 @@ class Paired:
             raise ValueError("the parts of the postings do not belong together")
         self.size = len(data) // width
         self._width, self._data, self._larger = width, data, larger.astype(np.int32)
+        self._form = form
         # As arrays of no dimension: numbers of Python take numpy twice as long.
         self._bits, self._mask = np.array(bits, np.int32), np.array((1 << bits) - 1, np.int32)
         self._most = np.array((1 << 8 * width - bits) - 1, np.int32)
@@ -98,6 +99,10 @@ class Paired:
                     self._put_larger(tf, done, begin, end, first)
                 done += end - begin
         return slots, tf
+
+    def fields(self) -> tuple[tuple[Any, ...], ...]:
+        """What compiled loops read."""
+        return ((self._data, *self._form, self._at, self._larger),)
 
     def picked(self, at: Ints) -> tuple[Ints, Ints]:
         """Slots and frequencies of the postings at some places."""

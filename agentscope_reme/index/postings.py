@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .compiled import kernels
 from .ends import Ends
 from .keyword_columns import Columns, Ints
 from .narrow import Narrow
@@ -40,6 +41,10 @@ class Apart:
     def parts(self, spans: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
         return self._slots.parts(spans), self._tf.parts(spans)
 
+    def fields(self) -> tuple[tuple[Any, ...], ...]:
+        """What compiled loops read."""
+        return self._slots.fields(), self._tf.fields()
+
     def picked(self, at: Ints) -> tuple[Ints, Ints]:
         return self._slots[at], self._tf[at]
 
@@ -68,13 +73,30 @@ class Postings:
     entries: Paired | Apart
     positions: Narrow
     starts: Ends  # of each term's occurrences
+    reader: Any = None  # the same for compiled loops
+
+    @classmethod
+    def _made(cls, ends: Ends, entries: Paired | Apart, positions: Narrow, starts: Ends) -> "Postings":
+        reader = None
+        if kernels is not None:
+            placed = (starts.parts, positions.fields()) if len(starts) == len(ends) else ()
+            reader = kernels.Reader(ends.parts, entries.fields(), *placed)
+        return cls(ends, entries, positions, starts, reader)
+
+    def places(self, terms: list[int | None]) -> tuple[Ints, list[int]]:
+        """Where in their texts the occurrences of some terms stand, term by term, and how many each has."""
+        if kernels is not None:
+            found: tuple[Ints, list[int]] = self.reader.places(terms)
+            return found
+        spans = self.starts.spans(terms)
+        return self.positions.parts(spans), [end - begin for begin, end in spans]
 
     @classmethod
     def of(cls, columns: Columns) -> "Postings":
         """The same postings."""
         form = Paired if len(columns.positions) else Apart
         entries = form.of(columns.slots, columns.tf)
-        return cls(Ends(columns.indptr), entries, Narrow.of(columns.positions, np.uint16), Ends(columns.starts))
+        return cls._made(Ends(columns.indptr), entries, Narrow.of(columns.positions, np.uint16), Ends(columns.starts))
 
     @classmethod
     def load(cls, counts: Ints, arrays: dict[str, NDArray[Any]], keeps_positions: bool) -> "Postings":
@@ -92,7 +114,7 @@ class Postings:
         starts = _sums(indptr, entries) if keeps_positions else np.zeros(1, np.int64)
         if int(indptr[-1]) != len(entries) or int(starts[-1]) != len(positions):
             raise ValueError("the arrays of the keyword index do not belong together")
-        return cls(Ends(indptr), entries, positions, Ends(starts))
+        return cls._made(Ends(indptr), entries, positions, Ends(starts))
 
     def dump(self) -> dict[str, NDArray[Any]]:
         """All but the counts, by name, for a snapshot."""
@@ -102,8 +124,11 @@ class Postings:
     def terms(self) -> int:
         return len(self.ends) - 1
 
-    def read(self, terms: Sequence[int | None]) -> tuple[Ints, Ints, list[int]]:
+    def read(self, terms: list[int | None]) -> tuple[Ints, Ints, list[int]]:
         """Slots and frequencies of some terms, one after the other, and how many each has."""
+        if kernels is not None:
+            found: tuple[Ints, Ints, list[int]] = self.reader.read(terms)
+            return found
         spans = self.ends.spans(terms)
         return *self.entries.parts(spans), [end - begin for begin, end in spans]
 

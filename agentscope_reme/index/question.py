@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .boosts import Context, Weights
+from .compiled import kernels
 from .corpus import Corpus
 from .entries import BLUR, HEADING
-from .keyword import top
 from .keyword_columns import Ints
+from .largest import top
 
 if TYPE_CHECKING:
     from .query_terms import QueryTerms
@@ -28,7 +29,7 @@ STRETCH_K1 = 2.0
 UNIT = BLUR[0]  # counts are in twentieths of a term
 LEAST_TELLING = 100  # units; with fewer, a word that none has would outweigh all others
 LEAST_RARITY = 0.1  # of the rarest word's idf, below which damping goes no further
-_NO_SLOTS: Ints = np.zeros(0, np.int64)
+_NO_SLOTS: Ints = np.zeros(0, np.int32)
 MOST_TITLES = 100  # files whose names are compared with the question letter by letter
 
 
@@ -43,6 +44,9 @@ def following(keys: Ints, sizes: Sequence[int], pairs: Sequence[tuple[int, int]]
     ``keys`` are ``slot << 16 | place`` of every occurrence, ascending, one word's after the other's; ``sizes`` is how
     many each word has, and ``pairs`` are numbers of words. Slots ascend and are distinct for each pair.
     """
+    if kernels is not None:
+        found: tuple[Ints, Ints] = kernels.following(keys, sizes, pairs)
+        return found
     ends = [0, *accumulate(sizes)]
     words = [keys[begin:end] for begin, end in pairwise(ends)]
     looked: list[Ints] = []
@@ -117,14 +121,14 @@ class Question:
     def __init__(self, corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights) -> None:
         self.corpus, self.query, self._context, self._weights = corpus, query, context, weights
         self._units = corpus.units.count
+        self.table = corpus.stretches.columns() if kernels is not None else ()
         self._rarest = idf(1, self._units)
         average = corpus.blurred.total / max(1, self._units) or 1.0
-        self._norm = UNIT * K1 * (1 - B), UNIT * K1 * B / average
+        self.norm = UNIT * K1 * (1 - B), UNIT * K1 * B / average
         self.names = query.terms
         self._number = {name: number for number, name in enumerate(query.terms)}
         self._found: list[int] = []  # how many units have each term, in their text or heading path
         self._gather()
-        self._sum_by_stretch()
         self._weigh()
         known = self._number
         named = [group for group in query.groups if group[0] not in context.name_terms] or list(query.groups)
@@ -143,6 +147,12 @@ class Question:
 
     def label_evidence(self, files: Ints) -> Floats:
         """What the names and fields of some files show: a word there counts like one in a unit of average length."""
+        if kernels is not None:
+            found, label_file, count = self._labels, self.corpus.label_file, len(self.corpus.by_id)
+            shown: Floats = kernels.label_evidence(
+                found.slots, found.sizes, label_file, self.proof, self.proving, files, count
+            )
+            return shown
         if self._label_proof is None:
             found, label_files = self._labels, self.corpus.label_files
             proof = self._label_proof = np.zeros(len(self.corpus.by_id))
@@ -169,6 +179,12 @@ class Question:
         marks = np.zeros(len(self.corpus.by_id), bool)
         marks[self.linked] = True
         return marks.take(files)
+
+    @property
+    def term(self) -> Ints:
+        """The number of each posting's term."""
+        numbers = np.arange(len(self.names), dtype=np.int32)
+        return np.concatenate((numbers, numbers)).repeat(self.sizes)
 
     def grouped(self, proofs: Floats) -> Floats:
         """Of rows by term the best of each content word's alternatives, by content word."""
@@ -210,7 +226,7 @@ class Question:
 
     def norms(self, lengths: Ints) -> Floats:
         """The length norm of BM25, for lengths and counts in twentieths."""
-        least, more = self._norm
+        least, more = self.norm
         norms = lengths.astype(np.float64)  # first: numpy multiplies numbers of two kinds in small pieces
         norms *= more
         norms += least
@@ -233,12 +249,16 @@ class Question:
             holding, times = units.postings_with(name)
             if len(holding):
                 slots, tf, sizes = self._instead(self._number[name], holding, times, slots, tf, sizes)
-        self._sizes, self._in_text = sizes, sizes[:count]
+        self.sizes, self._in_text = sizes, sizes[:count]
         self.heads = sum(self._in_text)
         self.slots, self.tf = slots, tf
+        if kernels is not None:
+            self.slots, self.tf = slots, tf = slots.astype(np.int32, copy=False), tf.astype(np.int32, copy=False)
+            self.stretch, self.sum_term, self.sum_stretch, self.sum_tf, self._found, self._spread = (
+                kernels.sum_by_stretch(slots, tf, sizes, self.corpus.column("stretch"))
+            )
+            return
         self.tf[self.heads :] = 1
-        numbers = np.arange(count, dtype=np.int32)
-        self.term = np.concatenate((numbers, numbers)).repeat(sizes)
         self.stretch = self.corpus.column("stretch").take(slots).astype(np.intp)
         body, head = 0, self.heads
         for own, above in zip(self._in_text, sizes[count:], strict=True):
@@ -246,6 +266,7 @@ class Question:
             self._found.append(own + above - shared)
             body += own
             head += above
+        self._sum_by_stretch()
 
     def _instead(
         self, number: int, holding: Ints, times: Ints, slots: Ints, tf: Ints, sizes: list[int]
@@ -263,7 +284,7 @@ class Question:
     def _sum_by_stretch(self) -> None:
         """Counts by term and stretch."""
         numbers = np.arange(len(self.names), dtype=np.int64) << 32
-        keys = np.concatenate((numbers, numbers)).repeat(self._sizes)
+        keys = np.concatenate((numbers, numbers)).repeat(self.sizes)
         keys |= self.stretch
         sums, counts = _summed(keys[: self.heads], self.tf[: self.heads])
         if self.heads < len(keys):
@@ -275,6 +296,7 @@ class Question:
             if len(others):
                 sums, counts = np.concatenate((sums, more.take(others))), np.concatenate((counts, times.take(others)))
         self.sum_term, self.sum_stretch, self.sum_tf = sums >> 32, sums & 0xFFFFFFFF, counts
+        self._spread = np.bincount(self.sum_term, minlength=len(self.names)).tolist()
 
     def _weigh(self) -> None:
         """Step 3: idf over stretches, with the edge taken off rare words.
@@ -283,10 +305,9 @@ class Question:
         the ledger's collections have 19 and more, where this changes little.
         """
         total, damping = self.corpus.stretches.living, self._weights.damping
-        spread = np.bincount(self.sum_term, minlength=len(self.names)).tolist()
         worth: list[float] = []
         proof: list[float] = []
-        for count, stretches, weight in zip(self._found, spread, self.query.weights, strict=True):
+        for count, stretches, weight in zip(self._found, self._spread, self.query.weights, strict=True):
             rarity = idf(count, self._units)
             over_both = (total * idf(stretches, total) + rarity) / (total + 1)
             worth.append(weight * over_both * max(rarity / self._rarest, LEAST_RARITY) ** -damping)
@@ -302,7 +323,9 @@ class Question:
             return
         keys, sizes = units.occurrences(self._gathered.first(len(self.names)))
         self.pair_slots, self.pair = following(keys, sizes, pairs)
-        self.pair_stretch = self.corpus.column("stretch").take(self.pair_slots).astype(np.intp)
+        self.pair_stretch = self.corpus.column("stretch").take(self.pair_slots)
+        if kernels is None:
+            self.pair_stretch = self.pair_stretch.astype(np.intp)
         text, weight = self._in_text, self._weights.pairs
         self.pair_worth = np.array([weight * idf(max(text[one], text[two]), self._units) for one, two in pairs])
 
@@ -321,10 +344,15 @@ class Question:
         bonus = np.zeros(len(corpus.by_id))
         self._labels = corpus.labels.gather(self.names)
         slots, scores = corpus.labels.scored(self._labels, self._label_weights())
-        files, labels = corpus.label_files(slots).astype(np.intp), scores.astype(np.float64)
-        bonus[files] = weights.labels * labels
+        files: Ints
+        if kernels is not None:
+            file_of = corpus.label_file
+            files, likely = kernels.label_bonus(bonus, slots, scores, file_of, weights.labels, MOST_TITLES)
+        else:
+            files, labels = corpus.label_files(slots).astype(np.intp), scores.astype(np.float64)
+            bonus[files] = weights.labels * labels
+            likely = files.take(top(labels, MOST_TITLES))
         if context.titles is not None and weights.whole_title and len(files):
-            likely = files[top(labels, MOST_TITLES)]
             bonus[likely] += weights.whole_title * np.array(context.titles(likely))
         if context.resolve is not None and context.linked is not None and weights.anchors:
             paths, values = corpus.anchors.answers(self.names, context.resolve)

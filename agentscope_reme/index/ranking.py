@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .boosts import Context, Weights, days_asked_for, factors, stretches_of_days
+from .boosts import Context, Weights, days_asked_for, factors, flag_factors, is_plain, stretches_of_days
 from .candidates import Candidates, candidates
+from .compiled import kernels
 from .corpus import Corpus
-from .entries import BLUR, HEADING_ONLY, OFFSETS
 from .fusion import NEAR, SURE, Scope, fuse
-from .keyword import kth_best, top
 from .keyword_columns import Ints, are_in, distinct
+from .largest import kth_best, top
 from .lifted import Holders, holders_of, kept_below
-from .question import K1, UNIT, Floats, Question
+from .order import DIGITS, in_order
+from .question import Floats, Question
+from .unit_scores import score_units
 
 if TYPE_CHECKING:
     from .query_terms import QueryTerms
@@ -28,12 +30,8 @@ if TYPE_CHECKING:
 # the best one, and set to lose less than a tenth of its true questions (bench/retrieval.py prints the curve).
 WEAK = 0.195
 DAY_ALONE = 0.01  # of the ideal score: what a unit gets for standing under the day asked for, without a shared word
-DIGITS = 6
 PROVING = 20  # the best units, of which the one with the most evidence counts
 CANDIDATES = 256  # of each arm, where vectors take part
-_SHIFTS = np.array(OFFSETS)[:, None]
-_SHARES = np.array([BLUR[abs(offset)] for offset in OFFSETS], np.float64)[:, None]
-_OWN_SHARE = np.array([UNIT if offset == 0 else 0 for offset in OFFSETS], np.float64)[:, None]
 _TRUE = np.ones(1, bool)
 _ELSEWHERE: Ints = np.zeros(1, np.int64)  # the first cell of each row
 
@@ -105,6 +103,7 @@ def rank(
     corpus: Corpus, query: "QueryTerms", context: Context, weights: Weights, want: int, *, everything: bool = False
 ) -> Ranked:
     """The best ``want`` units (and all that tie with the last) for a question; ``everything`` leaves nothing out."""
+    want = int(want)
     question = Question(corpus, query, context, weights)
     found = candidates(question, context, weights)
     days = days_asked_for(corpus, query, context)
@@ -165,26 +164,40 @@ def _rank_with_vectors(
 
 def _best(question: Question, scored: _Scored, context: Context, want: int) -> Ranked:
     """The best units of those that were scored, in order."""
-    corpus, ideal = question.corpus, question.ideal or 1.0
-    scores = (scored.raw / (scored.raw + ideal)).round(DIGITS)
-    best = top(scores, want)
-    best = best.take(_order(corpus, scored.slots.take(best), scores.take(best), context.preferred))
+    best, scores = in_order(question.corpus, scored.slots, scored.raw, question.ideal or 1.0, want, context.preferred)
     slots, seen = scored.slots.take(best), best[:PROVING]
+    proof = _proof(question, scored, slots, seen)
+    return Ranked(slots, scores, proof, scored.dated, scored.timely, scored.nearness)
+
+
+def _proof(question: Question, scored: _Scored, slots: Ints, seen: Ints) -> float:
+    """How much of the content words the best units show, of which ``seen`` is where they are; from 0 to 1."""
     proof = float(_evidence(question, scored, seen).max(initial=0.0)) / question.possible if question.possible else 0.0
     if proof < WEAK and (question.query.identifiers or len(question.groups) == 1):
         proof = max(proof, question.named_outright(slots[:PROVING]))
-    return Ranked(slots, scores.take(best), min(proof, 1.0), scored.dated, scored.timely, scored.nearness)
+    return min(proof, 1.0)
 
 
 def _evidence(question: Question, scored: _Scored, some: Ints) -> Floats:
     """How much some of the units show of the content words: those they hold, and those in names and links."""
+    files = question.corpus.column("file").take(scored.slots.take(some))
+    evidence: Floats
+    if kernels is not None:
+        evidence = question.label_evidence(files)
+        parts = scored.saturated
+        held = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        kernels.evidence(held, scored.cells.take(some), question.proof, question.proving, evidence)
+        return _with_hints(question, scored, some, files, evidence)
     # Never one column alone, whose sum numpy might take in another order.
     cells = np.concatenate((_ELSEWHERE, scored.cells.take(some)))
     parts = scored.saturated
     held = (parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)).take(cells, axis=1)
-    evidence: Floats = np.add.reduce(question.grouped(question.proof[:, None] * held), axis=0)[1:]
-    files = question.corpus.column("file").take(scored.slots.take(some))
+    evidence = np.add.reduce(question.grouped(question.proof[:, None] * held), axis=0)[1:]
     evidence += question.label_evidence(files)
+    return _with_hints(question, scored, some, files, evidence)
+
+
+def _with_hints(question: Question, scored: _Scored, some: Ints, files: Ints, evidence: Floats) -> Floats:
     if len(question.linked):
         # What others say about a note is a hint that it fits, no proof.
         np.maximum(evidence, 0.5 * WEAK * question.possible * question.are_linked(files), out=evidence)
@@ -199,6 +212,10 @@ def _chosen(question: Question, best: Ints, sure: Ints) -> Ints:
     In the order of their places.
     """
     stretches = question.corpus.stretches
+    if kernels is not None:
+        best, sure = best.astype(np.int64, copy=False), sure.astype(np.int64, copy=False)
+        found: Ints = kernels.chosen(best, sure, question.bonus, question.table, question.table[8])
+        return found
     chosen = distinct(np.concatenate((best, sure))) if len(sure) else best
     if np.count_nonzero(stretches.joined.take(chosen)):
         files = stretches.column("file").take(chosen)
@@ -211,7 +228,7 @@ def _last_place(raw: Floats, want: int, ideal: float) -> float:
     """The raw score of the last place wanted, less what rounding could make equal to it; 0 when there are too few."""
     if len(raw) < want:
         return 0.0
-    last = float(kth_best(raw, want))
+    last = float(kernels.last_place(raw, want) if kernels is not None else kth_best(raw, want))
     return max(0.0, last - 2 * 10**-DIGITS * (last + ideal) ** 2 / ideal)
 
 
@@ -226,29 +243,20 @@ def _score(
     scope: Scope | None,
 ) -> _Scored:
     """Scores of the units in the chosen stretches that answer at all."""
-    corpus, table = question.corpus, question.corpus.stretches
-    sizes = table.column("size").take(chosen)
-    ends = sizes.cumsum()
-    begins = ends - sizes
-    places = (table.column("place").take(chosen) - begins).repeat(sizes)
-    places += np.arange(len(places))
-    slots = corpus.slot_at.take(places)
-    score, saturated = _words(question, chosen, places)
-    whole = (weights.session * found.whole_of(chosen)).repeat(sizes)
-    score = np.where(score > 0, score + whole, 0.0)
-    if len(question.favoured) and len(chosen):
-        files = table.column("file").take(chosen)
-        counts = sizes
-        if np.count_nonzero(table.joined.take(chosen)):
-            opens = np.concatenate((_TRUE, files[1:] != files[:-1]))
-            files, begins = files[opens], begins[opens]
-            counts = np.concatenate((begins[1:], ends[-1:])) - begins
-        own, score = score, _with_bonus(question, slots, files, begins, counts, score, whole)
-        if len(holders.stretches):
-            complete = np.logical_and.reduce(question.grouped(saturated) > 0, axis=0)[1:]
-            if context.allowed is not None:
-                complete &= context.allowed[slots]
-            score, holders = kept_below(question, holders, slots, own, score, complete)
+    corpus = question.corpus
+    slots, own, score, saturated = score_units(question, chosen, found, weights)
+    if len(holders.stretches) and len(question.favoured) and len(chosen):
+        complete = np.logical_and.reduce(question.grouped(saturated) > 0, axis=0)[1:]
+        if context.allowed is not None:
+            complete &= context.allowed[slots]
+        score, holders = kept_below(question, holders, slots, own, score, complete)
+    if kernels is not None and not len(days[0]) and context.allowed is None and scope is None:
+        # What is left is the same for most questions: one loop.
+        told = flag_factors(question.query, weights) if is_plain(context) else None
+        slots, score, cells = kernels.positive(slots, score, corpus.column("flags"), told)
+        if told is None:
+            score *= factors(corpus, question.query, context, weights, slots)
+        return _Scored(slots, score, cells, (saturated,), None, False, False, None, holders)
     dated, timely, alone = False, False, None
     if len(days[0]):
         ideal = question.ideal or 1.0
@@ -285,110 +293,3 @@ def _places_in_day(corpus: Corpus, slots: Ints) -> Ints:
     opens = np.concatenate((_TRUE, (file[1:] != file[:-1]) | (day[1:] != day[:-1])))
     first: Ints = number[opens]
     return number - first[opens.cumsum() - 1]
-
-
-def _words(question: Question, chosen: Ints, places: Ints) -> tuple[Floats, Floats]:
-    """Steps 1 to 3 and 5 for the units at some places, whole stretches.
-
-    The sum over words and pairs, and how much of each word the units have, with a column in front of theirs.
-    """
-    corpus, stretches = question.corpus, question.corpus.stretches
-    near = np.zeros(stretches.count + 1, bool)  # the last one stands for none
-    near[chosen] = True
-    if np.count_nonzero(stretches.joined.take(chosen)):
-        near[stretches.column("before").take(chosen)] = True
-        near[stretches.column("after").take(chosen)] = True
-        near[-1] = False
-    # The first cell of each row stands for what lies elsewhere, and is left out at the end: rows without a gap between
-    # them are added and multiplied in half the time.
-    counts = _counted(question, near, places)
-    terms = len(question.names)
-    norms = np.ones(counts.shape[1])
-    norms[1:] = question.norms(corpus.blurred_lengths.take(places))
-    saturated = (K1 + 1) * counts[:terms]
-    saturated /= counts[:terms] + norms
-    total: Floats = np.add.reduce(question.worth[:, None] * saturated, axis=0)
-    if len(question.pair_worth):
-        more = np.add.reduce((question.pair_worth / UNIT)[:, None] * counts[terms:], axis=0)
-        more *= total > 0
-        total += more
-    return total[1:], saturated
-
-
-def _counted(question: Question, near: NDArray[np.bool_], places: Ints) -> Floats:
-    """How often each term, and then each pair, stands in the units at some places, shared with their neighbours.
-
-    In twentieths, from the postings in the stretches that are marked as ``near``. The first cell of each row is for
-    what lies elsewhere.
-    """
-    corpus, width = question.corpus, len(places) + 1
-    at = near.take(question.stretch).nonzero()[0]
-    pairs = near.take(question.pair_stretch).nonzero()[0]
-    slots = np.concatenate((question.slots.take(at), question.pair_slots.take(pairs)))
-    rows = np.concatenate((question.term.take(at), question.pair.take(pairs) + len(question.names)))
-    times = np.ones(len(slots))
-    times[: len(at)] = question.tf.take(at)
-    shares = _SHARES * times
-    shares[:, at.searchsorted(question.heads) : len(at)] = _OWN_SHARE  # a heading path counts for its unit alone
-    place, index = corpus.column("place"), corpus.scratch(width)
-    index[places] = np.arange(width - 1, dtype=index.dtype)
-    cells = index.take(place.take(slots) + _SHIFTS)
-    index[places] = -1
-    targets = cells + (rows * width + 1)
-    count = len(question.names) + len(question.pair_worth)
-    found = np.bincount(targets.ravel(), shares.ravel(), count * width)
-    return found.astype(np.float64, copy=False).reshape(count, width)
-
-
-def _with_bonus(
-    question: Question, slots: Ints, files: Ints, begins: Ints, counts: Ints, score: Floats, whole: Floats
-) -> Floats:
-    """The best unit of a file gets all of its bonus, the others as much as they answer themselves.
-
-    In a file whose units share no word with the question, the first one that is more than a heading stands for it.
-    Units follow each other file by file: ``begins`` is the first of each of the ``files``, ``counts`` how many there
-    are. ``whole`` is what a unit gets for its stretch.
-    """
-    bonus = question.bonus.take(files)
-    peak = np.maximum.reduceat(score, begins)
-    bare = (peak == 0) & (bonus > 0)
-    score = score + bonus.repeat(counts) * score / np.where(peak > 0, peak, 1.0).repeat(counts)
-    if np.count_nonzero(bare):
-        some = bare.repeat(counts).nonzero()[0]
-        file = np.arange(len(files)).repeat(counts)[some]
-        # Headings after texts, in file order; the first of each file is its head.
-        order = (2 * file + (question.corpus.column("flags")[slots[some]] & HEADING_ONLY > 0)).argsort(kind="stable")
-        file, some = file[order], some[order]
-        opens = np.concatenate((_TRUE, file[1:] != file[:-1]))
-        first = some[opens]
-        score[first] = bonus[file[opens]] + whole[first]
-    return score
-
-
-def _order(corpus: Corpus, slots: Ints, scores: Floats, preferred: frozenset[int]) -> list[int]:
-    """Score, then what the user put first, then path and line."""
-    sorted_by = (-scores).argsort(kind="stable")
-    ordered = scores.take(sorted_by)
-    as_before = np.zeros(len(ordered) + 1, bool)
-    np.equal(ordered[1:], ordered[:-1], out=as_before[1:-1])
-    tied = (as_before[1:] | as_before[:-1]).nonzero()[0]
-    order: list[int] = sorted_by.tolist()
-    if not len(tied):
-        return order
-    some = sorted_by.take(tied)
-    slots = slots.take(some)
-    files = corpus.column("file").take(slots).tolist()
-    different = list(dict.fromkeys(files))
-    paths = dict(zip(different, corpus.files.paths_by_id.some(different), strict=True))
-    keys = zip(
-        (-ordered.take(tied)).tolist(),
-        [file not in preferred for file in files],
-        [paths[file] for file in files],
-        corpus.column("first").take(slots).tolist(),
-        corpus.column("number").take(slots).tolist(),
-        some.tolist(),
-        strict=True,
-    )
-    for at, key in zip(tied.tolist(), sorted(keys), strict=True):
-        order[at] = key[-1]
-    return order

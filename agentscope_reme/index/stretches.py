@@ -39,6 +39,15 @@ class Stretches:
         """A field of every stretch, removed ones included."""
         return self._table[name][: self.count]
 
+    def columns(self) -> tuple[Ints, ...]:
+        """What compiled loops read, in their order: the first stretch by file, then fields of every stretch."""
+        table, count = self._table, self.count
+        file, length, shortest, flags, before, after, joined, place, size = (
+            table[name][:count]
+            for name in ("file", "length", "shortest", "flags", "before", "after", "joined", "place", "size")
+        )
+        return self._first, file, length, shortest, flags, before, after, joined.view(np.uint8), place, size
+
     @property
     def alive(self) -> NDArray[np.bool_]:
         """Which stretches belong to a file that is there."""

@@ -5,6 +5,7 @@ from math import sqrt
 
 import numpy as np
 
+from .compiled import kernels
 from .corpus import Corpus
 from .keyword_columns import Ints
 from .known_file import ENDS, KnownFile
@@ -20,14 +21,22 @@ _PAIRS = 65_536
 def names_worth(corpus: Corpus, numbers: Ints, text: str) -> Sequence[float]:
     """For each of some file ids how much it is worth that one of its names stands in ``text`` (case-folded)."""
     text = simplified(text)
+    if kernels is not None:
+        columns = corpus.files.columns_of_name_ends()
+        return _worth_of(corpus, numbers, text, kernels.may_stand(text, numbers, columns, _LOOK, _PAIRS))
     there = np.zeros(_PAIRS, bool)
     there[[_LOOK, *map(_pair, text, text[1:])]] = True
     ends = corpus.files.name_ends(numbers)
     look = there[ends >> 16]
     look &= there[ends & 0xFFFF]
+    return _worth_of(corpus, numbers, text, np.logical_or.reduce(look).nonzero()[0].tolist())
+
+
+def _worth_of(corpus: Corpus, numbers: Ints, text: str, some: Sequence[int]) -> Sequence[float]:
+    """The same, where only ``some`` of the files have names that may stand in the text."""
     out = [0.0] * len(numbers)
     identifiers: list[tuple[int, int]] | None = None
-    for at in np.logical_or.reduce(look).nonzero()[0].tolist():
+    for at in some:
         number = int(numbers[at])
         names = _names(corpus.by_id[number])
         standing = [name for name in names if name in text]
@@ -36,7 +45,7 @@ def names_worth(corpus: Corpus, numbers: Ints, text: str) -> Sequence[float]:
         found = [_worth(name) for name in standing if _stands_in(name, text, identifiers or [])]
         if found:
             out[at] = max(found)
-        if ends[0, at] == _LOOK:
+        if corpus.files.name_end(number) == _LOOK:
             _keep(corpus, number, names)
     return out
 

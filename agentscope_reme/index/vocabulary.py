@@ -7,10 +7,12 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 
+from .compiled import kernels
 from .ends import Ends
 from .freed_memory import give_back
 from .keyword_columns import Ints, ascending
@@ -49,6 +51,7 @@ class Vocabulary:
         self.renumberings = 0  # how often terms have got new numbers
         # Characters of three bytes, ascending, where the terms with each end, and these; made when first asked for.
         self._chars: tuple[Ints, Ints, Narrow] | None = None
+        self._finder: Any = None  # the same terms for compiled loops
         if packed:
             begins = _begins_in(packed)
             self._begins = Ends(begins)
@@ -77,6 +80,11 @@ class Vocabulary:
         """The number of each of some terms, None for those that are not there."""
         if self._table is not None:
             return [self._table.get(term.encode("utf-8", "surrogatepass")) for term in terms]
+        if kernels is not None:
+            if self._finder is None:
+                parts = self._lower, self._first, self._number_lower, self._number_upper, self._begins.parts
+                self._finder = kernels.Finder(self._packed, *parts)
+            return self._finder.find(terms, self._known)
         lower, first, packed, begins, known = self._lower, self._first, self._packed, self._begins, self._known
         number_lower, number_upper = self._number_lower, self._number_upper
         out: list[int | None] = []
@@ -287,7 +295,7 @@ class Vocabulary:
         self._known = {}
 
     def _set_hashes(self, hashes: Ints, numbers: Ints) -> None:
-        self._chars = None
+        self._chars = self._finder = None
         order = ascending(hashes)
         numbers = numbers[order]
         upper = (numbers >> 16).astype("B" if int(numbers.max(initial=0)) >> 24 == 0 else "H")

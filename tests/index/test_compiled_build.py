@@ -397,17 +397,19 @@ def test_the_stub_names_what_the_module_has() -> None:
     if compiled.kernels is None:
         pytest.skip(compiled.form)
     stub = ast.parse((ROOT / FOLDER / "kernels.pyi").read_text(encoding="utf-8"))
-    functions = {
+    told = {
         node.name: [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
         for node in stub.body
         if isinstance(node, ast.FunctionDef)
     }
-    here = {
-        name: list(inspect.signature(value).parameters)
+    public = {
+        name: value
         for name, value in vars(compiled.kernels).items()
         if not name.startswith("_") and getattr(value, "__module__", None) == compiled.kernels.__name__
     }
-    assert here == functions
+    functions = {name: value for name, value in public.items() if not isinstance(value, type)}
+    assert {name: list(inspect.signature(value).parameters) for name, value in functions.items()} == told
+    assert public.keys() - functions.keys() == {node.name for node in stub.body if isinstance(node, ast.ClassDef)}
 
 
 @pytest.mark.slow

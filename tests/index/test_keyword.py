@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentscope_reme.index import keyword, keyword_columns
-from agentscope_reme.index.keyword import KeywordIndex, top
+from agentscope_reme.index.keyword import KeywordIndex
 from agentscope_reme.index.keyword_columns import RawBM25, are_in
+from agentscope_reme.index.largest import top
 
 WORDS = [f"w{number}" for number in range(12)]
 texts = st.lists(st.sampled_from(WORDS), max_size=10)

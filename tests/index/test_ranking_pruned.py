@@ -97,13 +97,14 @@ def test_most_units_are_left_out_when_the_question_is_specific(corpus_index, mon
     from agentscope_reme.index import ranking
 
     scored: list[int] = []
-    real = ranking._words
+    real = ranking.score_units
 
-    def counted(question, chosen, places):
-        scored.append(len(places))
-        return real(question, chosen, places)
+    def counted(*asked):
+        units = real(*asked)
+        scored.append(len(units[0]))
+        return units
 
-    monkeypatch.setattr(ranking, "_words", counted)
+    monkeypatch.setattr(ranking, "score_units", counted)
     opened = corpus_index._opened()
     terms = opened.tokenizer.query("otter-17 violin bridge", date(2026, 3, 18))
     context = opened.retriever._context(terms, Request("otter-17 violin bridge"), date(2026, 3, 18))
