@@ -8,6 +8,7 @@ from zlib import crc32
 
 from ..errors import ReMeError
 from ..vault.encoding import shown_text
+from .compiled import kernels
 from .corpus import Corpus
 from .derived import DerivedTexts
 from .files import KnownFile
@@ -18,6 +19,7 @@ from .texts import PackedTexts
 if TYPE_CHECKING:
     from ..vault.notes import Vault
     from .chunker import Unit
+    from .keyword_columns import Ints
 
 SMALL_FILE = 262_144  # bytes; a larger one is read in pieces
 # Chunks' worth of bytes that may stand between two passages of a hit and are shown with them: headings, blank lines,
@@ -67,7 +69,7 @@ class ExcerptReader:
     ) -> None:
         self._vault, self._corpus, self._chunk_chars = vault, corpus, chunk_chars
         self._score_sentence = score_sentence
-        self._fields: list[Callable[[int], int]] = []  # of a unit by its slot, in the order of _ROW
+        self._row: Callable[[int], list[int]] | None = None  # of a unit by its slot, in the order of _ROW
         self._files: dict[int, SeenFile] = {}  # by id
         self._derived: dict[str, PackedTexts] = {}
         self._texts = derived or DerivedTexts()
@@ -77,8 +79,10 @@ class ExcerptReader:
     def excerpt(self, slot: int, score: float) -> Excerpt | None:
         """A unit as it is shown; None when its file has changed since, or the unit has no text."""
         corpus = self._corpus
-        fields = self._fields = self._fields or [corpus.column(name).item for name in _ROW]
-        file_id, number, first, last, begin, stop, check, speaker_id, day = [field(slot) for field in fields]
+        row = self._row
+        if row is None:
+            row = self._row = rows_of([corpus.column(name) for name in _ROW])
+        file_id, number, first, last, begin, stop, check, speaker_id, day = row(slot)
         file = self._files.get(file_id)
         if file is None:
             entry = corpus.by_id[file_id]
@@ -88,8 +92,7 @@ class ExcerptReader:
         if begin < 0 or file.is_journal:
             text = self.unit_text(file.entry, slot)
         else:
-            data = self._bytes(file, begin, stop)
-            text = _shown(data) if data is not None and crc32(data) == check else None
+            text = self._text(file, begin, stop, check)
         if text is None:
             self.stale.add(file.path)
             return None
@@ -175,6 +178,20 @@ class ExcerptReader:
         data = self._bytes(file, begin, stop)
         return data if data is not None and crc32(data) == check else None
 
+    def _text(self, file: SeenFile, begin: int, stop: int, check: int) -> str | None:
+        """Some bytes of a file as text that may be shown; None when they are not those that were indexed."""
+        if kernels is not None and file.is_small:
+            whole = file.data if file.was_read else self._whole(file)
+            if whole is None:
+                return None
+            try:
+                text: str | None = kernels.checked_text(whole, begin, stop, check)
+            except UnicodeDecodeError:
+                return _shown(whole[begin:stop])
+            return text
+        data = self._checked(file, begin, stop, check)
+        return None if data is None else _shown(data)
+
     def _part_of_line(self, entry: KnownFile, slot: int) -> int:
         """Which unit of its line this is: a long turn has several."""
         begins = self._corpus.column("begin")
@@ -211,13 +228,16 @@ class ExcerptReader:
     def _bytes(self, file: SeenFile, begin: int, stop: int) -> bytes | None:
         if not file.is_small:
             return self._piece(file.path, begin, stop)
-        if not file.was_read:
-            file.was_read = True
-            try:
-                file.data = self._vault.storage.read(file.path)
-            except (ReMeError, OSError):
-                file.data = None
-        return None if file.data is None else file.data[begin:stop]
+        data = file.data if file.was_read else self._whole(file)
+        return None if data is None else data[begin:stop]
+
+    def _whole(self, file: SeenFile) -> bytes | None:
+        file.was_read = True
+        try:
+            file.data = self._vault.storage.read(file.path)
+        except (ReMeError, OSError):
+            file.data = None
+        return file.data
 
     def _piece(self, path: str, begin: int, stop: int) -> bytes | None:
         import os
@@ -227,6 +247,15 @@ class ExcerptReader:
                 return os.pread(descriptor, stop - begin, begin)
         except (ReMeError, OSError):
             return None
+
+
+def rows_of(columns: "list[Ints]") -> Callable[[int], list[int]]:
+    """What reads a row of some columns, which must not change meanwhile."""
+    if kernels is not None:
+        row: Callable[[int], list[int]] = kernels.rows_of(columns)
+        return row
+    fields = [column.item for column in columns]
+    return lambda slot: [field(slot) for field in fields]
 
 
 def _shown(data: bytes) -> str:

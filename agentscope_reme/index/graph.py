@@ -1,10 +1,11 @@
 """Which note links to which: out- and in-links, links that lead nowhere, and walks of a bounded size."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from heapq import nsmallest
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 from unicodedata import normalize
 
 from ..models import FileLink
@@ -65,6 +66,10 @@ class Neighbour(NamedTuple):
     line: int
     predicate: str
     exists: bool
+
+
+# As ``Neighbour(...)``, in a third of the time: all fields are given, in their order.
+_neighbour = cast("Callable[[tuple[Any, ...]], Neighbour]", partial(tuple.__new__, Neighbour))
 
 
 class LinkGraph:
@@ -194,15 +199,19 @@ class LinkGraph:
         ``packed`` are the links of the file, where they are at hand.
         """
         out: dict[str, Neighbour] = {}
-        for record in first_records(self._packed(path) if packed is None else packed):
+        if packed is None:
+            packed = self._packed(path)
+        for record in first_records(packed) if packed else ():
             target, exists = self._far_end(record[0])
             if target is not None and target != path and target not in out:
-                out[target] = Neighbour(target, "out", *line_and_predicate(record), exists)
+                line, predicate = line_and_predicate(record)
+                out[target] = _neighbour((target, "out", line, predicate, exists))
                 if len(out) >= most:
                     break
-        leading = sorted(self._leading_to(path, self.rule), reverse=True)
+        leading = self._leading_to(path, self.rule)
         if not leading or most <= 0:
             return tuple(out.values())[: max(0, most)]
+        leading.sort(reverse=True)
         texts: dict[str, str] = {}  # by source, the first of its texts that lead here
         for text, sources in leading:
             texts |= dict.fromkeys(sources, text)
@@ -281,21 +290,18 @@ class LinkGraph:
             for edge in self.inlinks(path):
                 yield edge.link.source_path, edge
 
-    def _leading_to(self, path: str, rule: LinkRule) -> Iterator[tuple[str, list[str]]]:
+    def _leading_to(self, path: str, rule: LinkRule) -> list[tuple[str, list[str]]]:
         """Target texts that stand for a file, and the files that use them."""
         if rule == "literal":
             exact = normalize("NFC", path)
-            for text in self._alike.of(hash_of(_key(path))):
-                target = self._texts.names[text]
-                # In other letters than the path's it stands for another.
-                if normalize("NFC", target) == exact and self.resolve(target, rule=rule).path == path:
-                    yield target, self._using(text)
-            return
-        for key in dict.fromkeys((_key(path), *map(_stem, self._index.names(path)))):
-            for text in self._texts_like(key):
-                target = self._texts.names[text]
-                if self.resolve(target, rule=rule).path == path:
-                    yield target, self._using(text)
+            texts = self._alike.of(hash_of(_stem(exact.casefold())))
+            # In other letters than the path's a target stands for another.
+            texts = [text for text in texts if normalize("NFC", self._texts.names[text]) == exact]
+        else:
+            keys = dict.fromkeys((_key(path), *map(_stem, self._index.names(path))))
+            texts = [text for key in keys for text in self._texts_like(key)]
+        found = [(text, self._texts.names[text]) for text in texts]
+        return [(target, self._using(text)) for text, target in found if self.resolve(target, rule=rule).path == path]
 
     def _packed(self, path: str) -> bytes:
         number = self._index.number(path)

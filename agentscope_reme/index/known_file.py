@@ -3,7 +3,7 @@
 import marshal
 from array import array
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -131,7 +131,8 @@ class KnownFile:
     @property
     def card(self) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
         """Title, description, tags and aliases."""
-        return cast("tuple[str, str, tuple[str, ...], tuple[str, ...]]", marshal.loads(self._rows.cards[self.id]))
+        card: tuple[str, str, tuple[str, ...], tuple[str, ...]] = marshal.loads(self._rows.cards[self.id])
+        return card
 
     @property
     def title(self) -> str:
@@ -156,7 +157,8 @@ class KnownFile:
     @property
     def front_and_sections(self) -> tuple[dict[str, Any], Any]:
         """Front matter and heading paths, kept together; the latter as ``packed_file.section_in`` reads them."""
-        return cast("tuple[dict[str, Any], Any]", marshal.loads(self._rows.rests[self.id]))
+        rest: tuple[dict[str, Any], Any] = marshal.loads(self._rows.rests[self.id])
+        return rest
 
     def may_have(self, key: str) -> bool:
         """Whether the front matter may have a key; False is sure, and costs next to nothing."""

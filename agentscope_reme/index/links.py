@@ -27,18 +27,6 @@ FARTHEST = 10  # links; a walk that long has met its limit of notes before, or t
 _DIRECTIONS = {"out": "out", "in": "in", "both": "both", "forward": "out", "backward": "in"}
 
 
-def linked_notes(graph: "LinkGraph", corpus: "Corpus", path: str, packed: bytes, most: int) -> tuple[LinkedNote, ...]:
-    """The neighbours of a note, at most ``most`` in each direction: links out in file order, links in by path.
-
-    ``packed`` are its links.
-    """
-    notes = []
-    for other, direction, line, predicate, exists in graph.neighbours(path, most, packed):
-        name, description = _name(corpus, other) if exists else ("", "")
-        notes.append(LinkedNote(other, name, description, direction, path, line, predicate, 1, exists))
-    return tuple(notes)
-
-
 def walk(store: "Store", path: str, depth: int, direction: str, limit: int) -> Traversal:
     """See :meth:`LinkQuestions.traverse`; the caller holds the store's lock."""
     graph = store.graph
@@ -77,7 +65,7 @@ def _note(corpus: "Corpus", step: "Step") -> LinkedNote:
     edge = step.edge
     assert edge is not None, "only the start of a walk has no edge"
     link = edge.link
-    name, description = _name(corpus, step.path)
+    name, description = name_and_description(corpus, step.path)
     inward = link.source_path == step.path and edge.target != step.path
     return LinkedNote(
         path=step.path,
@@ -92,7 +80,7 @@ def _note(corpus: "Corpus", step: "Step") -> LinkedNote:
     )
 
 
-def _name(corpus: "Corpus", path: str) -> tuple[str, str]:
+def name_and_description(corpus: "Corpus", path: str) -> tuple[str, str]:
     """What a file is called, and about; nothing for one that is not there."""
     entry: KnownFile | None = corpus.files.get(path)
     return entry.card[:2] if entry is not None else ("", "")

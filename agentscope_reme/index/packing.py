@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..expression import expression
@@ -24,6 +23,7 @@ FREE_OF_A_FILE = 4
 OF_ONE_FILE = 0.05
 SMALLEST_CLIP = 25  # tokens; less than this of a excerpt says nothing
 _LONG_SENTENCE = 240
+_MOST = 1 << 60  # of a limit or a budget in compiled form: nobody has so much to show
 # Squashed characters from which two excerpts can count as the same statement, and so many more one of them may have.
 _ALIKE, _AROUND = 24, 24
 
@@ -60,14 +60,9 @@ class Group:
     """
 
     file: int
+    best: Excerpt  # the first of those with the highest score
     excerpts: list[Excerpt] = field(default_factory=list)
     page: int = 0
-
-    @property
-    def best(self) -> Excerpt:
-        """The first of those with the highest score."""
-        excerpts = self.excerpts
-        return excerpts[0] if len(excerpts) == 1 else max(excerpts, key=attrgetter("score"))
 
     @property
     def score(self) -> float:
@@ -137,7 +132,7 @@ def _by_what_they_add(rest: list[int], files: Sequence[int], scores: Sequence[fl
 
 
 def pack(
-    places: Sequence[tuple[int, int]],
+    places: list[tuple[int, int]],
     order: Iterable[int],
     read: Callable[[int], Excerpt | None],
     limit: int,
@@ -156,6 +151,12 @@ def pack(
     one of the places, or None when there is none to show; ``clip`` shortens one to a number of tokens, or gives None;
     excerpts over ``most_chars`` characters are clipped in any case.
     """
+    if kernels is not None:
+        limit, budget = min(limit, _MOST), min(int(budget), _MOST)
+        groups: list[Group] = kernels.pack(
+            places, order, read, limit, budget, clip, most_chars, Group, PAGE, SMALLEST_CLIP, _ALIKE, _AROUND
+        )
+        return groups
     tray = _Tray(limit, budget, clip, most_chars)
     for at in order:
         file, number = place = places[at]
@@ -193,10 +194,6 @@ class _Tray:
         self._group_of: dict[tuple[int, int], Group] = {}
         self._shown: list[Excerpt] = []
         self._said: list[str] = []  # the words of each of these
-        # Once for each result: which form of what is asked for every excerpt there is.
-        self._squashed = kernels.squashed if kernels is not None else squashed
-        self._count_tokens = kernels.count_tokens if kernels is not None else count_tokens
-        self._first_alike = kernels.first_alike if kernels is not None else first_alike
 
     def with_bridge(self, place: tuple[int, int]) -> tuple[int, ...]:
         """The number of a unit, whose file has a group, alone; after that of one that joins it to the group; or none.
@@ -225,16 +222,16 @@ class _Tray:
             before, after = self._beside(file, number - 1), self._beside(file, number + 1)
         if before is None and after is None and self.is_full:
             return True
-        words = self._squashed(excerpt.text)
+        words = squashed(excerpt.text)
         if self._was_said(excerpt, words):
             return True
-        cost = self._count_tokens(excerpt.text)
+        cost = count_tokens(excerpt.text)
         if cost > self._left or len(excerpt.text) > self._most_chars:
             room = min(self._left, self._most_chars // 4)
             shorter = self._clip(excerpt, room) if self._left >= SMALLEST_CLIP else None
             if shorter is None:
                 return False
-            excerpt, cost = shorter, self._count_tokens(shorter.text)
+            excerpt, cost = shorter, count_tokens(shorter.text)
         self._place(file, excerpt, before, after)
         self._left -= cost
         self._page = (self._budget - self._left) // PAGE
@@ -244,11 +241,11 @@ class _Tray:
 
     def _was_said(self, excerpt: Excerpt, words: str) -> bool:
         """Whether one that may tell of the same event says the same, apart from a little around it."""
-        at = self._first_alike(words, self._said, 0, _ALIKE, _AROUND)
+        at = first_alike(words, self._said, 0, _ALIKE, _AROUND)
         while at >= 0:
             if _same_occasion(excerpt, self._shown[at]):
                 return True
-            at = self._first_alike(words, self._said, at + 1, _ALIKE, _AROUND)
+            at = first_alike(words, self._said, at + 1, _ALIKE, _AROUND)
         return False
 
     def _beside(self, file: int, number: int) -> Group | None:
@@ -258,16 +255,20 @@ class _Tray:
     def _place(self, file: int, excerpt: Excerpt, before: Group | None, after: Group | None) -> None:
         if before is not None and after is not None:
             before.excerpts.extend(after.excerpts)
+            if after.best.score > before.best.score:
+                before.best = after.best
             self.groups.remove(after)
             self.is_full = False
             for other in after.excerpts:
                 self._group_of[file, other.number] = before
         group = before or after
         if group is None:
-            group = Group(file, page=self._page)
+            group = Group(file, excerpt, page=self._page)
             self.groups.append(group)
             self.files.add(file)
             self.is_full = len(self.groups) >= self._limit
+        elif excerpt.score > group.best.score:
+            group.best = excerpt
         group.excerpts.append(excerpt)
         self._group_of[file, excerpt.number] = group
 

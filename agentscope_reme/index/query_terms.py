@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 from typing import Protocol
@@ -68,20 +68,25 @@ class QueryTerms:
     identifier_parts: frozenset[str] = frozenset()
 
 
-@dataclass(slots=True)
 class _Parts:
     """What has been collected so far. ``sequence`` holds the content words in order, repeats kept."""
 
-    weights: dict[str, float] = field(default_factory=dict)
-    groups: dict[tuple[str, ...], None] = field(default_factory=dict)
-    sequence: list[str] = field(default_factory=list)
-    single_chars: dict[str, None] = field(default_factory=dict)
-    date_terms: dict[str, None] = field(default_factory=dict)
-    runs: list[str] = field(default_factory=list)
-    identifiers: dict[str, None] = field(default_factory=dict)
-    joined: dict[str, None] = field(default_factory=dict)
-    inside: set[str] = field(default_factory=set)
-    ordinals: list[tuple[str, str]] = field(default_factory=list)
+    __slots__ = (
+        "date_terms", "groups", "identifiers", "inside", "joined", "ordinals", "runs", "sequence", "single_chars",
+        "weights",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.weights: dict[str, float] = {}
+        self.groups: dict[tuple[str, ...], None] = {}
+        self.sequence: list[str] = []
+        self.single_chars: dict[str, None] = {}
+        self.date_terms: dict[str, None] = {}
+        self.runs: list[str] = []
+        self.identifiers: dict[str, None] = {}
+        self.joined: dict[str, None] = {}
+        self.inside: set[str] = set()
+        self.ordinals: list[tuple[str, str]] = []
 
     def weigh(self, term: str, weight: float) -> None:
         self.weights[term] = max(weight, self.weights.get(term, 0.0))

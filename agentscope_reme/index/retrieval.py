@@ -12,7 +12,7 @@ from .day_closeness import closeness_by_day
 from .derived import DerivedTexts
 from .excerpts import ExcerptReader
 from .filters import allowed_slots
-from .links import linked_notes
+from .linked import linked_notes
 from .made import made
 from .packed_file import section_in
 from .packing import Excerpt, Group, best_files_first, pack, within_budget
@@ -39,6 +39,7 @@ LONGEST_QUERY = 2_000  # characters; what comes after is not looked at
 MOST_RANKED = 2_000
 FILES_FIRST = 5
 MOST_LINKS = 10
+_NOBODY, _NO_TERMS = frozenset[int](), frozenset[str]()
 # Who speaks in a conversation with an agent is no person that a question could name.
 _ROLES = frozenset(
     {"user", "assistant", "system", "agent", "tool", "bot", "ai", "human", "me", "you", "用户", "助手", "系统"}
@@ -114,7 +115,7 @@ class Retriever:
         note = ""
         if query.groups and ranked.weak:
             status, note = "weak", "the hits share few words with the query and are probably not about it"
-        return SearchResult(status, hits, note, request.query, round(ranked.evidence, 4)), reader.stale
+        return made(SearchResult, (status, hits, note, request.query, round(ranked.evidence, 4))), reader.stale
 
     def _why_empty(self) -> str:
         root = self._vault.root
@@ -178,8 +179,8 @@ class Retriever:
                 section_in(sections, section),
                 day_text(best.day),
                 file.kind,
-                tuple([note.path for note in linked if note.direction == "out"]),
-                tuple([note.path for note in linked if note.direction == "in"]),
+                tuple([note.path for note in linked if note.direction == "out"]) if linked else (),
+                tuple([note.path for note in linked if note.direction == "in"]) if linked else (),
                 metadata,
                 linked,
             ),
@@ -200,9 +201,11 @@ class Retriever:
         corpus = self._store.corpus
         standing = self._current_standing()
         named, name_terms = self._named(query, standing)
-        now = day_number(today.isoformat())
         folded = query.text.casefold()
-        ended = {number for number, end in standing.ends.items() if end < now}
+        demoted = standing.superseded
+        if standing.ends:
+            now = day_number(today.isoformat())
+            demoted |= {number for number, end in standing.ends.items() if end < now}
         allowed = None
         if request.filter:
             allowed = allowed_slots(corpus, request.filter, lambda text, last: _as_day(text, last, today))
@@ -212,7 +215,7 @@ class Retriever:
             name_terms=name_terms,
             closeness=closeness_by_day(query.dates) if query.dates else None,
             days=self._known_days(standing) if query.dates else None,
-            demoted=standing.superseded | ended,
+            demoted=demoted,
             preferred=standing.preferred,
             dense=self.vectors.dense(corpus, request.asked) if self.vectors is not None else None,
             resolve=self._links.current(),
@@ -227,6 +230,8 @@ class Retriever:
 
     def _named(self, query: "QueryTerms", standing: Standing) -> tuple[frozenset[int], frozenset[str]]:
         """Speakers that the question names, and the terms they are named by."""
+        if not standing.voices:
+            return _NOBODY, _NO_TERMS
         asked = set(query.terms)
         numbers: set[int] = set()
         terms: set[str] = set()
@@ -254,8 +259,14 @@ class Retriever:
         return self._standing
 
     def _sentence_score(self, query: "QueryTerms") -> Callable[[str], float]:
-        wanted = dict(zip(query.terms, query.weights, strict=True))
-        return lambda text: sum(wanted.get(term, 0.0) for term in set(self._tokenizer.terms(text)))
+        wanted: dict[str, float] = {}  # filled by the first that asks: mostly none does
+
+        def score(text: str) -> float:
+            if not wanted:
+                wanted.update(zip(query.terms, query.weights, strict=True))
+            return sum(wanted.get(term, 0.0) for term in set(self._tokenizer.terms(text)))
+
+        return score
 
 
 def _nothing(request: Request, query: "QueryTerms", allowed: "NDArray[np.bool_] | None") -> str:

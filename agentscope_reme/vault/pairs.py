@@ -98,12 +98,17 @@ class Pairs:
 
     def of(self, key: int, most: int | None = None) -> list[int]:
         """The numbers of a key, ascending; at most so many."""
-        self.settle()
-        begin = bisect_left(self._sorted, key << 32)
-        end = bisect_left(self._sorted, (key + 1) << 32, begin)
+        if self._new:
+            self.settle()
+        pairs, first = self._sorted, key << 32
+        following = first + 0x1_0000_0000
+        begin = bisect_left(pairs, first)
+        if begin == len(pairs) or pairs[begin] >= following:  # as of most keys that are asked for
+            return []
+        end = bisect_left(pairs, following, begin)
         if most is not None:
             end = min(end, begin + most)
-        return [pair & 0xFFFFFFFF for pair in self._sorted[begin:end]]
+        return [pair - first for pair in pairs[begin:end]]
 
     def only(self, key: int) -> int:
         """The number of a key that has a single one, ``NONE`` or ``SEVERAL`` otherwise."""

@@ -5,13 +5,15 @@ import platform
 import sys
 from dataclasses import FrozenInstanceError
 from math import inf
+from zlib import crc32
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentscope_reme.index import excerpts, packing
 from agentscope_reme.index import made as made_module
-from agentscope_reme.index import packing
 from agentscope_reme.index.compiled import form, kernels
 from agentscope_reme.index.made import made
 from agentscope_reme.models import LinkedNote, SearchHit
@@ -63,6 +65,53 @@ def test_the_order_in_which_passages_get_a_place(passages, most):
         assert packing.best_files_first(files, scores, most) == compiled
 
 
+SAYINGS = ("the zebra grazes", "the zebra grazes at dawn by the river", "10:05 The zebra grazes at dawn by the river.")
+SAYINGS += ("\u6591\u9a6c" * 9, "walrus " * 200, "a", "***")
+
+
+@st.composite
+def what_is_ranked(draw):
+    """Places, an order of them, and what is read at each: an excerpt or None."""
+    places = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 8)), unique=True, max_size=24))
+    read = []
+    for file, number in places:
+        text, day = draw(st.sampled_from(SAYINGS)), draw(st.sampled_from([0, 0, 5, 6]))
+        score = draw(st.sampled_from([0.1, 0.5, 0.5, 0.9]))
+        excerpt = packing.Excerpt(f"{file}.md", number, number, number + 1, text, score, "", day, file == 3)
+        read.append(excerpt if draw(st.integers(0, 9)) else None)
+    return places, draw(st.permutations(range(len(places)))), read
+
+
+def cut(excerpt, tokens):
+    shorter = excerpt.text[: tokens * 4]
+    return excerpt._replace(text=shorter, clipped=True) if packing.count_tokens(shorter) <= tokens else None
+
+
+@given(what_is_ranked(), st.integers(-1, 6), st.integers(-5, 2_500), st.sampled_from([80, 400]))
+def test_the_excerpts_of_a_result(ranked, limit, budget, most_chars):
+    places, order, read = ranked
+    asked = []
+
+    def packed():
+        asked.append([])
+        groups = packing.pack(
+            places, order, lambda at: asked[-1].append(at) or read[at], limit, budget, cut, most_chars
+        )
+        return [(group.file, group.best, group.excerpts, group.page) for group in groups]
+
+    compiled = packed()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packing, "kernels", None)
+        assert packed() == compiled
+    assert asked[0] == asked[1]
+
+
+def test_a_limit_and_a_budget_may_be_larger_than_any_number_of_a_processor():
+    excerpt = packing.Excerpt("a.md", 0, 1, 1, "zebra", 0.5)
+    groups = packing.pack([(0, 0)], [0], lambda _: excerpt, 10**30, 10**30, cut, 400)
+    assert [group.excerpts for group in groups] == [[excerpt]]
+
+
 @pytest.mark.usefixtures("in_python")
 def test_a_value_that_is_made_is_one_that_was_called_for():
     values = ("a.md", "A", "", "in", "b.md", 3, "cites", 1, True)
@@ -74,6 +123,50 @@ def test_a_value_that_is_made_is_one_that_was_called_for():
         hit.score = inf
     with pytest.raises(TypeError, match="13 fields"):
         kernels.made(SearchHit, values)
+
+
+@pytest.mark.parametrize("kind", ["b", "B", "h", "H", "i", "I", "l", "q"])
+def test_rows_of_columns_of_any_width(kind):
+    values = np.array([0, 1, 127, np.iinfo(kind).max, np.iinfo(kind).min], kind)
+    other = np.array([5, 4, 3, 2, 1], np.int32)
+    row, slowly = kernels.rows_of([values, other]), in_python_rows([values, other])
+    assert [row(at) for at in range(5)] == [slowly(at) for at in range(5)]
+    for at in (-1, 5):
+        with pytest.raises(IndexError):
+            row(at)
+
+
+def in_python_rows(columns):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(excerpts, "kernels", None)
+        return excerpts.rows_of(columns)
+
+
+def test_columns_that_hold_no_rows_of_whole_numbers_are_refused():
+    with pytest.raises(ValueError, match="kind d"):
+        kernels.rows_of([np.zeros(1)])(0)
+    with pytest.raises(ValueError, match="one dimension"):
+        kernels.rows_of([np.zeros((2, 2), np.int32)])
+    with pytest.raises(ValueError, match="at most 16"):
+        kernels.rows_of([np.zeros(2, np.int32)] * 17)
+    with pytest.raises(TypeError):
+        kernels.rows_of([None])
+
+
+@given(
+    st.lists(st.sampled_from(["a", "\r\n", "\r", "\n", "\0", "\u7b14", "\U0001f600"]), max_size=9).map("".join),
+    st.integers(0, 12),
+    st.integers(0, 40),
+)
+def test_bytes_of_a_file_are_shown_as_text_when_they_are_those_that_were_indexed(text, begin, size):
+    data = text.encode()
+    piece = data[begin : begin + size]
+    for check in (crc32(piece), crc32(piece) ^ 1):
+        expected = excerpts._shown(piece) if check == crc32(piece) else None
+        try:
+            assert kernels.checked_text(data, begin, begin + size, check) == expected
+        except UnicodeDecodeError:
+            assert piece.decode("utf-8", "ignore").encode() != piece
 
 
 @pytest.fixture

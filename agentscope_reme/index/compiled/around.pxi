@@ -1,7 +1,12 @@
 # What lies around ranking: texts of passages compared and counted. Twins of functions in ``packing``.
 
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.math cimport INFINITY
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memchr
+from zlib import crc32 as _crc32
 
 
 cdef extern from "Python.h":
@@ -10,6 +15,7 @@ cdef extern from "Python.h":
     unsigned int PyUnicode_READ(int kind, void *data, Py_ssize_t at) nogil
     void PyUnicode_WRITE(int kind, void *data, Py_ssize_t at, unsigned int char) nogil
     bint Py_UNICODE_ISALNUM(unsigned int char) nogil
+    object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t size, const char *errors)
     int PyObject_GenericSetAttr(object owner, object name, object value) except -1
     object PyUnicode_FromKindAndData(int kind, const void *data, Py_ssize_t size)
 
@@ -19,7 +25,7 @@ cdef inline bint _stays(unsigned int char) noexcept nogil:
     return 0x4E00 <= char <= 0x9FA5 or 0xAC00 <= char <= 0xD7A3 or 0x3041 <= char <= 0x3096 or 0x30A1 <= char <= 0x30FA
 
 
-def squashed(str text):
+cpdef str squashed(str text):
     """The words of a text, case-folded, with a space for whatever stands between them."""
     cdef Py_ssize_t size = len(text), at, out = 0
     cdef int kind = PyUnicode_KIND(text)
@@ -66,7 +72,7 @@ cdef inline bint _is_wide(unsigned int char) noexcept nogil:
     )
 
 
-def count_tokens(str text):
+cpdef Py_ssize_t count_tokens(str text):
     """Tokens by character class: one for a Chinese, Japanese or Korean character, a quarter for any other."""
     cdef Py_ssize_t size = len(text), at, wide = 0
     cdef int kind = PyUnicode_KIND(text)
@@ -79,6 +85,10 @@ def count_tokens(str text):
 
 def first_alike(str words, list said, Py_ssize_t begin, Py_ssize_t alike, Py_ssize_t around):
     """Which of some texts, from number ``begin`` on, says the same as another one; -1 for none."""
+    return _first_alike(words, said, begin, alike, around)
+
+
+cdef Py_ssize_t _first_alike(str words, list said, Py_ssize_t begin, Py_ssize_t alike, Py_ssize_t around) except -2:
     cdef Py_ssize_t size = len(words), at, length
     cdef Py_ssize_t more = size + max(around, size // 4) if size >= alike else size
     cdef str other
@@ -143,3 +153,85 @@ def made(type kind, tuple values):
     for at in range(len(names)):
         PyObject_GenericSetAttr(out, names[at], values[at])
     return out
+
+
+cdef enum:
+    _MOST_COLUMNS = 16
+
+
+cdef class _Rows:
+    """Columns of whole numbers, read row by row. They must not change meanwhile, as their lengths are kept."""
+
+    cdef Py_buffer columns[_MOST_COLUMNS]
+    cdef Py_ssize_t count
+
+    def __cinit__(self, list columns):
+        self.count = 0
+        if len(columns) > _MOST_COLUMNS:
+            raise ValueError(f"{len(columns)} columns, but at most {_MOST_COLUMNS} are read together")
+        for column in columns:
+            PyObject_GetBuffer(column, &self.columns[self.count], PyBUF_ND | PyBUF_FORMAT)
+            self.count += 1
+            if self.columns[self.count - 1].ndim != 1:
+                raise ValueError("a column has one dimension")
+
+    def __dealloc__(self):
+        cdef Py_ssize_t at
+        for at in range(self.count):
+            PyBuffer_Release(&self.columns[at])
+
+    def at(self, Py_ssize_t row):
+        """The numbers of a row, one of each column."""
+        cdef Py_ssize_t at
+        cdef list out = []
+        for at in range(self.count):
+            out.append(_number(&self.columns[at], row))
+        return out
+
+
+def rows_of(list columns):
+    """What reads a row of some columns of whole numbers, which must not change meanwhile."""
+    return _Rows(columns).at
+
+
+cdef object _number(Py_buffer *column, Py_ssize_t row):
+    cdef char kind = column.format[0]
+    if not 0 <= row < column.shape[0]:
+        raise IndexError(f"there is no row {row} of {column.shape[0]}")
+    if kind == b"i":
+        return (<int *>column.buf)[row]
+    if kind == b"I":
+        return (<unsigned int *>column.buf)[row]
+    if kind == b"b":
+        return (<signed char *>column.buf)[row]
+    if kind == b"B":
+        return (<unsigned char *>column.buf)[row]
+    if kind == b"h":
+        return (<short *>column.buf)[row]
+    if kind == b"H":
+        return (<unsigned short *>column.buf)[row]
+    if kind == b"l":
+        return (<long *>column.buf)[row]
+    if kind == b"q":
+        return (<long long *>column.buf)[row]
+    raise ValueError(f"a column of kind {column.format.decode()} has no whole numbers that are read here")
+
+
+def checked_text(bytes data, Py_ssize_t begin, Py_ssize_t stop, check):
+    """Some bytes of a file as they may be shown, None when their CRC-32 is another one.
+
+    Raises UnicodeDecodeError for what is no UTF-8.
+    """
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(data)
+    stop = min(stop, size)
+    begin = max(0, min(begin, stop))
+    cdef const char *piece = PyBytes_AS_STRING(data) + begin
+    size = stop - begin
+    if _crc32(data if size == PyBytes_GET_SIZE(data) else PyBytes_FromStringAndSize(piece, size)) != check:
+        return None
+    cdef str text = PyUnicode_DecodeUTF8(piece, size, NULL)
+    if size and memchr(piece, 0, size) != NULL:
+        text = text.replace("\x00", "\ufffd")
+    if size and memchr(piece, 13, size) != NULL:
+        text = text.replace("\r\n", "\n")
+    return text

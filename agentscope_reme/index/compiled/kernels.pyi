@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -152,6 +152,8 @@ def evidence(
 # --- around.pxi -------------------------------------------------------------------------------------------------------
 
 def squashed(text: str) -> str: ...
+def rows_of(columns: list[NDArray[Any]]) -> Callable[[int], list[int]]: ...
+def checked_text(data: bytes, begin: int, stop: int, check: int) -> str | None: ...
 def count_tokens(text: str) -> int: ...
 def best_files_first(
     files: Sequence[int],
@@ -167,3 +169,20 @@ def first_alike(words: str, said: list[str], begin: int, alike: int, around: int
 # --- reading.pxi ------------------------------------------------------------------------------------------------------
 
 def read_plain(root: bytes, path: str) -> bytes | None: ...
+
+# --- packing.pxi ------------------------------------------------------------------------------------------------------
+
+def pack(
+    places: list[tuple[int, int]],
+    order: Iterable[int],
+    read: Callable[[int], Any],
+    limit: int,
+    budget: int,
+    clip: Callable[[Any, int], Any],
+    most_chars: int,
+    new_group: Callable[..., _T],
+    page_size: int,
+    smallest_clip: int,
+    alike: int,
+    around: int,
+) -> list[_T]: ...

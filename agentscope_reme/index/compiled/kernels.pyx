@@ -39,6 +39,7 @@ RECIPE = _RECIPE.decode("ascii")
 
 include "around.pxi"
 include "reading.pxi"
+include "packing.pxi"
 include "bits.pxi"
 include "lookup.pxi"
 include "postings.pxi"

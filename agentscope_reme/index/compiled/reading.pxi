@@ -1,7 +1,5 @@
 # A small file of the vault in one step, as ``vault.opening`` reads it in five calls of the system from Python.
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-
 cdef extern from *:
     """
     #if defined(__linux__)
