@@ -12,12 +12,13 @@ from .dates import DateMention, find_dates, joins
 from .english_periods import ENGLISH_PERIODS
 from .english_weeks import ENGLISH_WEEKS
 from .periods import Days, Period, Rules, latest, spanning, week_of, years_around
+from .question_signs import EVERYTHING, LETTER, NUMBER, PERIOD, UNIT, signs_of
 from .simplified import simplified
 from .time_words import lower_case
 from .words import normalised
 
 MOST_DATES = 100  # that a question asks for; nobody means more
-_LETTER, _CHINESE = re.compile("[A-Za-z]"), re.compile("[\u4e00-\u9fff]")
+_CHINESE = re.compile("[\u4e00-\u9fff]")
 _WEEK_OF = expression(
     r"\bweek\s+(?:(?P<from>starting|beginning|commencing|from)(?:\s+on)?|of)\s+"
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+)?(?:the\s+)?$"
@@ -50,18 +51,24 @@ class AskedDays(NamedTuple):
     named: tuple[str, ...]
 
 
-def asked_days(text: str, today: date | None) -> AskedDays:
-    """Read a question that is normalised; without ``today``, its dates alone."""
-    dates = find_dates(text, today)
+_NOTHING = AskedDays((), (), ())
+
+
+def asked_days(text: str, today: date | None, signs: int = EVERYTHING) -> AskedDays:
+    """Read a question that is normalised; without ``today``, its dates alone.
+
+    ``signs`` are what it may hold (:mod:`.question_signs`): it is not looked through for anything else.
+    """
+    dates = find_dates(text, today) if signs & (LETTER | NUMBER | UNIT) else ()
     if today is None:
         return AskedDays(dates, dates, ())
     original, text = text, simplified(text)
-    lower = lower_case(text)
-    periods = list(_ENGLISH_RULES.find(lower, today)) if _LETTER.search(lower) else []
-    if _CHINESE.search(text):
+    lower = lower_case(text) if signs & LETTER else text
+    periods = list(_ENGLISH_RULES.find(lower, today)) if signs & LETTER else []
+    if signs & PERIOD and _CHINESE.search(text):
         periods.extend(_CHINESE_RULES.find(text, today))
     if not dates and not periods:
-        return AskedDays((), (), ())
+        return _NOTHING
     periods.extend(_ranges(dates, text, today))
     for mention in dates:
         if (week := _week_of(mention, lower, today)) is not None:
@@ -194,7 +201,8 @@ def _week_of(mention: DateMention, text: str, today: date) -> Period | None:
 
 def first_and_last(text: str, today: date) -> tuple[date, date] | None:
     """The first and the last day of what a text says of time, as who writes it today means it; None for none."""
-    for mention in asked_days(normalised(text), today).dates:
+    text = normalised(text)
+    for mention in asked_days(text, today, signs_of(text)).dates:
         if mention.first:
             return date.fromisoformat(mention.first), date.fromisoformat(mention.last)
         if (begun := _last_begun(mention, today)) is not None:

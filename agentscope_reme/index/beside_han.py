@@ -21,7 +21,8 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZbcdefghijklmnopqrstuvwxyz"  # but the arti
 SINGLE = frozenset(_LETTERS)
 _A_LETTER_BESIDE = expression(f"[A-Za-z](?=[{HAN}])(?<![0-9A-Za-z].)")
 _A_HAN = re.compile(f"[{HAN}]")
-_IN_NUMERALS = expression(rf"[零〇一二两三四五六七八九十百千万亿]+(?=[{_COUNTED}])")
+NUMERALS = "零〇一二两三四五六七八九十百千万亿"
+_IN_NUMERALS = expression(rf"[{NUMERALS}]+(?=[{_COUNTED}])")
 _IN_DIGITS = expression(rf"(?<![0-9A-Za-z_.,/-])[0-9]{{1,8}}(?=[{_COUNTED}])")
 _DIGITS = "零一二三四五六七八九"
 _LARGE = (("亿", 100_000_000), ("万", 10_000))

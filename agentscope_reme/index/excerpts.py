@@ -35,7 +35,7 @@ _ROW = ("file", "number", "first", "last", "begin", "stop", "check", "speaker", 
 class SeenFile:
     """A file as one search sees it: what would be looked up again for each of its units."""
 
-    __slots__ = ("_unfolded", "data", "entry", "is_journal", "is_small", "kind", "path", "was_read")
+    __slots__ = ("_shown", "data", "entry", "is_journal", "is_small", "kind", "path", "was_read")
 
     def __init__(self, entry: KnownFile) -> None:
         self.entry, self.path, self.kind = entry, entry.path, entry.kind
@@ -43,14 +43,14 @@ class SeenFile:
         self.is_small = entry.size <= SMALL_FILE
         self.was_read = False
         self.data: bytes | None = None  # None, once it was read, when it could not be
-        self._unfolded: tuple[dict[str, Any], Any] | None = None
+        self._shown: tuple[str, dict[str, Any], Any] | None = None
 
-    def front_and_sections(self) -> tuple[dict[str, Any], Any]:
-        """Its front matter, and its heading paths as ``packed_file.section_in`` reads them."""
-        unfolded = self._unfolded
-        if unfolded is None:
-            unfolded = self._unfolded = self.entry.front_and_sections
-        return unfolded
+    def shown(self) -> tuple[str, dict[str, Any], Any]:
+        """Its title, front matter and heading paths, as far as they are shown (:attr:`.KnownFile.shown`)."""
+        shown = self._shown
+        if shown is None:
+            shown = self._shown = self.entry.shown
+        return shown
 
 
 class ExcerptReader:
@@ -130,7 +130,7 @@ class ExcerptReader:
         parts = sorted(group.excerpts, key=attrgetter("number"))
         file = self.file(group)
         # Between the statements of a long-term note stand lines that are no text: where each of them is said.
-        stated = str(file.front_and_sections()[0].get("generator") or "").startswith("dream@")
+        stated = str(file.shown()[1].get("generator") or "").startswith("dream@")
         plain = not stated and not any(part.speaker or part.clipped for part in parts)
         if plain and not file.is_journal:
             first, last = file.entry.slot_of(parts[0].number), file.entry.slot_of(parts[-1].number)

@@ -4,7 +4,6 @@ An object for a file is made when somebody asks for one. A search needs a few fi
 is nothing for the garbage collector to look at.
 """
 
-import marshal
 from array import array
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from .entries import FileEntry
 from .keyword_columns import Ints
 from .known_file import COLUMNS, ENDS, NAMED, KnownFile, Rows
 from .link_records import TOGETHER, packed_records, records_in
-from .packed_file import DIGEST, digest_of, packed, rest_of
+from .packed_file import DIGEST, card_of, digest_of, packed, rest_of
 
 __all__ = ["Files", "FilesById", "KnownFile"]
 
@@ -166,8 +165,10 @@ class Files(Mapping[str, KnownFile]):
             if record.get("fault"):
                 rows.faults[len(rows.links)] = record["fault"]
             tags, aliases = (tuple(record.get(name, ())) for name in ("tags", "aliases"))
-            rows.cards.append(marshal.dumps((record.get("title", ""), record.get("description", ""), tags, aliases)))
-            rows.rests.append(rest_of(record.get("front", {}), tuple(map(tuple, record.get("sections", ())))))
+            front, sections = record.get("front", {}), tuple(map(tuple, record.get("sections", ())))
+            said = (record.get("title", ""), record.get("description", ""), tags, aliases)
+            rows.cards.append(card_of(said, front, sections))
+            rows.rests.append(rest_of(front, sections))
             rows.links.append(packed_records(record.get("links", ())))
             return cast("str", record["path"])
 

@@ -14,7 +14,7 @@ from ..vault.pieces import FoldedPieces, Pieces
 from .entries import TELLING, is_preferred, tells
 from .keyword_columns import Ints
 from .link_records import links_in
-from .packed_file import DIGEST, Sections, digest_of, rest_of, sections_in
+from .packed_file import DIGEST, Said, Sections, card_of, digest_of, rest_of, sections_in
 
 # Of each file, by its id. ``kind`` and ``encoding`` are numbers of names; ``first`` is the file's first slot.
 COLUMNS = {
@@ -43,7 +43,7 @@ class Rows:
         self.behind: dict[int, int] = {}  # renamed ones: how many there were then
         self.columns: dict[str, array[int]] = {name: array(kind) for name, kind in COLUMNS.items()}
         self.digests = bytearray()
-        self.cards = Pieces()  # title, description, tags, aliases
+        self.cards = Pieces()  # title, description, tags, aliases: see packed_file.card_of
         self.rests = FoldedPieces()  # front matter, heading paths
         self.links = Pieces()  # as link_records.py packs them
         # Only of files that have such a thing.
@@ -129,26 +129,30 @@ class KnownFile:
         return self._rows.known["encoding"][self._rows.columns["encoding"][self.id]]
 
     @property
-    def card(self) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
-        """Title, description, tags and aliases."""
-        card: tuple[str, str, tuple[str, ...], tuple[str, ...]] = marshal.loads(self._rows.cards[self.id])
+    def _card(self) -> tuple[str, str, tuple[str, ...], tuple[str, ...], bool]:
+        card: tuple[str, str, tuple[str, ...], tuple[str, ...], bool] = marshal.loads(self._rows.cards[self.id])
         return card
 
     @property
+    def card(self) -> Said:
+        """Title, description, tags and aliases."""
+        return self._card[:4]
+
+    @property
     def title(self) -> str:
-        return self.card[0]
+        return self._card[0]
 
     @property
     def description(self) -> str:
-        return self.card[1]
+        return self._card[1]
 
     @property
     def tags(self) -> tuple[str, ...]:
-        return self.card[2]
+        return self._card[2]
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        return self.card[3]
+        return self._card[3]
 
     @property
     def front(self) -> dict[str, Any]:
@@ -160,6 +164,15 @@ class KnownFile:
         rest: tuple[dict[str, Any], Any] = marshal.loads(self._rows.rests[self.id])
         return rest
 
+    @property
+    def shown(self) -> tuple[str, dict[str, Any], Any]:
+        """What a search shows, or reads to show the text: the title, and the same but for a front matter without that.
+
+        What says nothing to a search is not unfolded: see ``packed_file.card_of``.
+        """
+        title, _, _, _, is_bare = self._card
+        return (title, {}, ()) if is_bare else (title, *self.front_and_sections)
+
     def may_have(self, key: str) -> bool:
         """Whether the front matter may have a key; False is sure, and costs next to nothing."""
         return key.encode("utf-8", "surrogatepass") in self._rows.rests[self.id]
@@ -170,7 +183,9 @@ class KnownFile:
 
     @sections.setter
     def sections(self, value: Sections) -> None:
-        self._rows.rests[self.id] = rest_of(self.front, value)
+        front = self.front
+        self._rows.rests[self.id] = rest_of(front, value)
+        self._rows.cards[self.id] = card_of(self.card, front, value)
 
     @property
     def packed_links(self) -> bytes:

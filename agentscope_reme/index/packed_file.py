@@ -2,6 +2,7 @@
 
 import json
 import marshal
+from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -12,10 +13,15 @@ if TYPE_CHECKING:
 
 DIGEST = 32  # bytes of a SHA-256
 Sections = tuple[tuple[str, ...], ...]
+Said = tuple[str, str, tuple[str, ...], tuple[str, ...]]
+
+
+# What a search shows of a file's front matter, or reads there to show its text.
+SHOWN = frozenset({"trust", "generator"})
 
 
 class Packed(NamedTuple):
-    """``card``: title, description, tags and aliases; ``rest``: front matter and heading paths. For this machine."""
+    """``card``: as :func:`card_of` makes it; ``rest``: front matter and heading paths. For this machine."""
 
     card: bytes
     rest: bytes
@@ -24,8 +30,18 @@ class Packed(NamedTuple):
 
 def packed(entry: "FileEntry") -> Packed:
     """What is kept of a file, whose heading paths are known."""
-    card = marshal.dumps((entry.title, entry.description, tuple(entry.tags), tuple(entry.aliases)))
+    card = card_of(
+        (entry.title, entry.description, tuple(entry.tags), tuple(entry.aliases)), entry.front, entry.sections
+    )
     return Packed(card, rest_of(entry.front, entry.sections), packed_links(entry.links))
+
+
+def card_of(said: Said, front: Mapping[str, Any], sections: Sections) -> bytes:
+    """Title, description, tags and aliases as bytes for this process, and whether a search need not read the rest.
+
+    That is so where the front matter has none of ``SHOWN``, and no heading stands anywhere.
+    """
+    return marshal.dumps((*said, SHOWN.isdisjoint(front) and not any(sections)))
 
 
 def digest_of(text: str) -> bytes:

@@ -8,12 +8,14 @@ from itertools import pairwise
 from typing import Protocol
 
 from ..expression import expression
+from .asked_days import asked_days, asks_whatever
 from .beside_han import counted_in, term_beside
 from .chinese import FUNCTION_CHARS, carries_content
 from .dates import DateMention, asks_when
 from .identifiers import Compound, apart_of, is_same_name, is_unmistakable, plain_or_same
+from .question_signs import ASKING, COUNT, LETTER, NUMBER, QUOTE, normalised_with, signs_of
 from .spaced_numbers import spaced_numbers
-from .words import emoji_of, every_word, has_word, is_run, normalised, placed_pieces, segments, words_of
+from .words import emoji_of, every_word, has_word, is_run, placed_pieces, segments, words_of
 
 # What the larger pieces of an identifier, or a date without its year, and its plain parts weigh beside the whole.
 _PIECE_WEIGHT = 0.5
@@ -100,12 +102,11 @@ class _Parts:
 
 def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) -> QueryTerms:
     """Read a question; ``today`` resolves relative dates."""
-    from .asked_days import asked_days  # whoever makes terms of notes need not know it
-
-    plain_text = normalised(text)
-    asked = asked_days(plain_text, today)
+    plain_text, signs = normalised_with(text, signs_of(text))
+    asked = asked_days(plain_text, today, signs)
     dates = asked.dates
     parts = _Parts()
+    has_numbers, has_counts = signs & NUMBER != 0, signs & COUNT != 0
     for segment in segments(plain_text, asked.terms):
         if isinstance(segment, DateMention):
             if segment.relative:
@@ -116,7 +117,7 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
         for name in asked.named:
             if not name.isascii():  # what stands beside it is another word
                 segment = segment.replace(name, f" {name} ")
-        _add_text(parts, segment, tokenizer)
+        _add_text(parts, segment, tokenizer, has_numbers, has_counts)
     if dates and not parts.groups:
         # Nothing but "the day before yesterday": who writes such words elsewhere means other days.
         parts.weights = {term: weight for term, weight in parts.weights.items() if term in parts.date_terms}
@@ -131,12 +132,12 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
         content_terms=tuple(dict.fromkeys([group[0] for group in parts.groups])),
         groups=tuple(parts.groups),
         pairs=tuple(dict.fromkeys(pairs + parts.ordinals)),
-        phrases=_phrases(plain_text, tokenizer.terms),
+        phrases=_phrases(plain_text, tokenizer.terms) if signs & QUOTE else (),
         single_chars=tuple(parts.single_chars) if len(parts.groups) <= _FEW_WORDS else (),
         dates=dates,
         date_terms=tuple(parts.date_terms),
         only_dates=bool(dates) and _are_dates(parts, asked.named, tokenizer),
-        asks_when=asks_when(plain_text),
+        asks_when=signs & (LETTER | ASKING) != 0 and asks_when(plain_text),
         stop_only=stop_only and bool(parts.weights) and all(char in FUNCTION_CHARS for char in parts.single_chars),
         identifiers=(*parts.identifiers, *_only_word(parts)) if parts.identifiers or parts.joined else (),
         identifier_parts=frozenset([term for term in parts.inside if parts.weights[term] < 1]),
@@ -145,8 +146,6 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
 
 def _are_dates(parts: _Parts, named: tuple[str, ...], tokenizer: QueryTokenizer) -> bool:
     """Whether all content words name a time, or ask for what happened then."""
-    from .asked_days import asks_whatever
-
     words = parts.date_terms.keys() | {term for text in named for term in tokenizer.terms(text)}
     return all(group[0] in words or asks_whatever(group[0]) for group in parts.groups)
 
@@ -156,9 +155,9 @@ def _only_word(parts: _Parts) -> list[str]:
     return [term for term in parts.joined if all(term in group for group in parts.groups)]
 
 
-def _add_text(parts: _Parts, text: str, tokenizer: QueryTokenizer) -> None:
+def _add_text(parts: _Parts, text: str, tokenizer: QueryTokenizer, has_numbers: bool, has_counts: bool) -> None:
     """Words between dates, and with them other notations of what several words say together (``25 000``, ``三楼``)."""
-    numbers = spaced_numbers(text)
+    numbers = spaced_numbers(text) if has_numbers else ()
     for number in numbers:
         groups = [term for term in tokenizer.terms(text[number.begin : number.stop]) if term not in number.joined]
         parts.content(*number.joined, *groups)
@@ -166,7 +165,7 @@ def _add_text(parts: _Parts, text: str, tokenizer: QueryTokenizer) -> None:
             parts.weigh(term, 1.0)
         for term in groups:
             parts.weigh(term, _PIECE_WEIGHT)
-    together = [] if text.isascii() else _counted(parts, text, tokenizer)
+    together = _counted(parts, text, tokenizer) if has_counts and not text.isascii() else []
     for begin, piece in placed_pieces(text):
         end = begin + len(piece)
         if is_run(piece):
@@ -320,7 +319,5 @@ def _fall_back(parts: _Parts, text: str, tokenizer: QueryTokenizer) -> None:
 
 
 def _phrases(text: str, terms: Callable[[str], list[str]]) -> tuple[tuple[str, ...], ...]:
-    if _QUOTED.search(text) is None:
-        return ()
     found = (tuple(terms(match.group(1))) for match in _QUOTED.finditer(text))
     return tuple(dict.fromkeys(phrase for phrase in found if len(phrase) > 1))

@@ -21,7 +21,7 @@ _Found = tuple[int, int, Literal["day", "week", "month", "year", "range"], date,
 _COUNT = rf"\d{{1,4}}|{'|'.join(COUNT_WORDS)}"
 _UNIT = "day|week|month|year"
 # What any match holds.
-_LETTER, _CHINESE_UNIT = re.compile("[A-Za-z]"), re.compile("[天日晚夜早晨周期拜月年]")
+_LETTER, CHINESE_UNIT = re.compile("[A-Za-z]"), re.compile("[天日晚夜早晨周期拜月年]")
 _ENGLISH = expression(
     rf"""\b(?:
       (?P<day>(?:the\ )?day\ before\ yesterday|(?:the\ )?day\ after\ tomorrow
@@ -86,7 +86,7 @@ def find_relative(text: str, today: date) -> Iterator[_Found]:
     in the previous one, "on Friday" is the latest Friday, today included. "N days ago" is that day, "N weeks ago" that
     calendar week, "N months ago" that month. Dates outside the calendar are left out.
     """
-    for hint, pattern, read in ((_LETTER, _ENGLISH, _read_english), (_CHINESE_UNIT, _CHINESE, _read_chinese)):
+    for hint, pattern, read in ((_LETTER, _ENGLISH, _read_english), (CHINESE_UNIT, _CHINESE, _read_chinese)):
         if hint.search(text) is None:
             continue
         for match in pattern.finditer(text):

@@ -157,7 +157,7 @@ class Retriever:
         corpus = self._store.corpus
         file = reader.file(group)
         entry, path, best = file.entry, file.path, group.best
-        front, sections = file.front_and_sections()
+        title, front, sections = file.shown()
         metadata: dict[str, Any] = {}
         if group.clipped:
             metadata["clipped"] = True
@@ -175,7 +175,7 @@ class Retriever:
                 group.last,
                 reader.joined(group),
                 best.score,
-                entry.title,
+                title,
                 section_in(sections, section),
                 day_text(best.day),
                 file.kind,

@@ -2,10 +2,11 @@
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .beside_han import SINGLE, terms_beside
 from .chinese import Bigrams, JiebaWords
@@ -13,7 +14,6 @@ from .dates import DateMention, find_dates
 from .english import CAPITAL_NAMES, STOP_WORDS, Stemmer
 from .identifiers import Compound, compound_terms
 from .marks import spelled_out, unmarked
-from .query_terms import QueryTerms, take_apart
 from .spaced_numbers import spaced_numbers
 from .time_words import ANYTHING, SIGNS, WORDS
 from .uncut import RUN
@@ -33,7 +33,8 @@ from .words import (
     written_words,
 )
 
-__all__ = ["QueryTerms", "Tokenizer", "terms_with_char"]
+if TYPE_CHECKING:
+    from .query_terms import QueryTerms
 
 # Raise it with every change after which the same text may give other terms: stored indexes are then rebuilt.
 _VERSION = 5
@@ -100,6 +101,7 @@ class Tokenizer:
         self._words = _Words(self, most_known)
         self._short: dict[str, tuple[str, ...]] = {}
         self._most_short = most_known // 8
+        self._take_apart: Callable[[Tokenizer, str, date | None], QueryTerms] | None = None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -167,9 +169,13 @@ class Tokenizer:
         if not SINGLE.isdisjoint(found) and not text.isascii():
             out += terms_beside(text, found)
 
-    def query(self, text: str, today: date | None = None) -> QueryTerms:
+    def query(self, text: str, today: date | None = None) -> "QueryTerms":
         """Take a question apart; ``today`` resolves "yesterday" and the like."""
-        return take_apart(self, text, today)
+        if self._take_apart is None:
+            from .query_terms import take_apart  # whoever makes terms of notes need not know how questions are read
+
+            self._take_apart = take_apart
+        return self._take_apart(self, text, today)
 
     def cut(self, run: str) -> list[str]:
         """Terms of a run of Chinese or another script without spaces."""

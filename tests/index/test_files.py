@@ -246,3 +246,25 @@ def test_files_of_the_same_bytes_are_told():
     assert by_id.alike(numbers[:2]) == []
     assert by_id.alike(numbers[:1] * 2) == []  # one file is no copy of itself
     assert by_id.alike([]) == []
+
+
+@pytest.mark.parametrize(
+    ("front", "sections", "is_bare"),
+    [
+        ({}, (), True), ({"tags": ["a"]}, ((),), True), ({"trust": 0}, ((),), False), ({}, ((), ("A",)), False),
+        ({"generator": "dream@1"}, (), False),
+    ],
+)  # fmt: skip
+def test_what_a_search_need_not_read_of_a_file_is_not_read(front, sections, is_bare):
+    files = Files()
+    known = files.put(FileEntry("a.md", 1, 1, 1, 1, "d" * 64, title="A", front=front, sections=sections))
+    whole = ("A", front, sections)
+    assert known.shown == (("A", {}, ()) if is_bare else whole)
+    for changed in (((), ("B",)), ((),)):  # as of a journal that grows
+        known.sections = changed
+        assert known.shown == (("A", {}, ()) if changed == ((),) and is_bare_front(front) else ("A", front, changed))
+        assert known.front == front
+
+
+def is_bare_front(front: dict) -> bool:
+    return "trust" not in front and "generator" not in front
