@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .boosts import Context, Weights, by_flags, ceiling_factors, special_factors
+from .boosts import Context, Weights, by_flags, ceiling_factors
 from .compiled import kernels
 from .keyword_columns import Ints
 from .question import K1, STRETCH_K1, UNIT, B, Floats, Question
@@ -99,6 +99,7 @@ def _compiled(question: Question, context: Context, weights: Weights) -> Candida
     average = table.total / max(1, table.living) or 1.0
     least, more = question.norm
     when = weights.when if question.query.asks_when else 0.0
+    special = context.closeness is not None or context.named or context.preferred
     stretches, whole, ceilings = kernels.candidates(
         question.sum_stretch,
         question.sum_term,
@@ -110,7 +111,7 @@ def _compiled(question: Question, context: Context, weights: Weights) -> Candida
         question.favoured,
         question.bonus,
         question.table,
-        by_flags(when, weights.corrects, 0.0, 0.0),
+        None if special else by_flags(when, weights.corrects, 0.0, 0.0),
         STRETCH_K1 * B / average,
         STRETCH_K1 * (1 - B),
         more,
@@ -120,8 +121,9 @@ def _compiled(question: Question, context: Context, weights: Weights) -> Candida
         UNIT,
         weights.session,
     )
-    if context.closeness is not None or context.named or context.preferred:
-        ceilings *= special_factors(corpus, context, weights, stretches)
+    if special:
+        ceilings *= ceiling_factors(corpus, question.query, context, weights, stretches)
+        ceilings *= 1 + 1e-9
     if context.allowed is not None:
         allowed = np.zeros(table.count, bool)
         allowed[corpus.column("stretch")[context.allowed]] = True

@@ -1,8 +1,11 @@
-"""Have everything that ranks do without its compiled loops for a while."""
+"""Have everything that ranks do without its compiled loops for a while; and find loops that have no end."""
 
+import faulthandler
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+import pytest
 
 _PACKAGE = "agentscope_reme.index."
 
@@ -24,3 +27,11 @@ def in_numpy() -> Iterator[None]:
     finally:
         for module, kernels in zip(having, before, strict=True):
             module.kernels = kernels
+
+
+@pytest.fixture
+def ends_where_a_loop_has_no_end():
+    """A loop in C lets no signal through: the process ends instead, and says where it was."""
+    faulthandler.dump_traceback_later(300, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()

@@ -88,7 +88,7 @@ def first_alike(str words, list said, Py_ssize_t begin, Py_ssize_t alike, Py_ssi
     return _first_alike(words, said, begin, alike, around)
 
 
-cdef Py_ssize_t _first_alike(str words, list said, Py_ssize_t begin, Py_ssize_t alike, Py_ssize_t around) except -2:
+cdef Py_ssize_t _first_alike(str words, list said, Py_ssize_t begin, Py_ssize_t alike, Py_ssize_t around) except? -2:
     cdef Py_ssize_t size = len(words), at, length
     cdef Py_ssize_t more = size + max(around, size // 4) if size >= alike else size
     cdef str other
@@ -195,7 +195,7 @@ def rows_of(list columns):
 
 
 cdef object _number(Py_buffer *column, Py_ssize_t row):
-    cdef char kind = column.format[0]
+    cdef char kind = column.format[0] if column.format != NULL and column.format[1] == 0 else 0
     if not 0 <= row < column.shape[0]:
         raise IndexError(f"there is no row {row} of {column.shape[0]}")
     if kind == b"i":
@@ -214,16 +214,17 @@ cdef object _number(Py_buffer *column, Py_ssize_t row):
         return (<long *>column.buf)[row]
     if kind == b"q":
         return (<long long *>column.buf)[row]
-    raise ValueError(f"a column of kind {column.format.decode()} has no whole numbers that are read here")
+    name = column.format.decode() if column.format != NULL else "unknown"
+    raise ValueError(f"a column of kind {name} has no whole numbers that are read here")
 
 
-def checked_text(bytes data, Py_ssize_t begin, Py_ssize_t stop, check):
+def checked_text(bytes data not None, Py_ssize_t begin, Py_ssize_t stop, check):
     """Some bytes of a file as they may be shown, None when their CRC-32 is another one.
 
     Raises UnicodeDecodeError for what is no UTF-8.
     """
     cdef Py_ssize_t size = PyBytes_GET_SIZE(data)
-    stop = min(stop, size)
+    stop = max(0, min(stop, size))
     begin = max(0, min(begin, stop))
     cdef const char *piece = PyBytes_AS_STRING(data) + begin
     size = stop - begin

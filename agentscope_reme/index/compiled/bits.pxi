@@ -1,5 +1,8 @@
 # Sets of small numbers as bits, and the k-th best of some values.
 
+cdef enum:
+    _MOST_NUMBERS = 0x7FFFFFFF
+
 
 @cython.final
 cdef class _Bits:
@@ -10,6 +13,8 @@ cdef class _Bits:
     cdef Py_ssize_t size, blocks
 
     def __cinit__(self, Py_ssize_t size):
+        if size > _MOST_NUMBERS:
+            raise ValueError(f"{size} numbers are more than any index has")
         self.size = size if size > 0 else 0
         self.blocks = (self.size + 63) >> 6
         self.words = <uint64_t *>PyMem_Calloc(self.blocks + 1, sizeof(uint64_t))
@@ -130,6 +135,8 @@ cdef double _kth_of_many(double *values, Py_ssize_t size, Py_ssize_t k) noexcept
     for i in range(1, size):
         low = bits[i] if bits[i] < low else low
         high = bits[i] if bits[i] > high else high
+    if high >> 63:  # not for negative ones
+        return _kth(values, size, k)
     while (high - low) >> shift >= _CLASSES:
         shift += 1
     memset(counts, 0, sizeof(counts))

@@ -41,12 +41,21 @@ cdef int _add_files(
     const int32_t[::1] after,
 ) except -1:
     """The stretches of some files."""
-    cdef Py_ssize_t i, at, last = first.shape[0] - 1
+    cdef Py_ssize_t i, last = first.shape[0] - 1
     for i in range(files.shape[0]):
-        at = first[files[i] if files[i] < last else last]
-        while at >= 0:
-            found.add(at)
-            at = after[at] if joined[at] else -1
+        _add_all_of(found, first[files[i] if files[i] < last else last], joined, after)
+    return 0
+
+
+cdef int _add_all_of(_Bits found, Py_ssize_t at, const uint8_t[::1] joined, const int32_t[::1] after) except -1:
+    """Add a stretch and those behind it in its file."""
+    cdef Py_ssize_t left = after.shape[0]
+    while at >= 0:
+        found.add(at)
+        at = after[at] if joined[at] else -1
+        left -= 1
+        if left < 0:
+            raise ValueError("a file's stretches go round in a circle")
     return 0
 
 
@@ -75,15 +84,17 @@ def candidates(
 
     ``table`` has the columns of stretches: first by file, then file, length, shortest, flags, before, after, joined.
     ``length_norm`` and ``norm`` make the norm of a stretch of its length, ``unit_norm`` and ``least_norm`` that of a unit.
+    Without ``by_flags`` nothing is multiplied yet by what units are.
     """
     cdef const int32_t[::1] first = table[0], file = table[1], length = table[2], shortest = table[3]
     cdef const uint8_t[::1] flags = table[4]
     cdef const int32_t[::1] after = table[6]
     cdef const uint8_t[::1] joined = table[7]
-    cdef Py_ssize_t i, at, count, side, to, own
+    cdef Py_ssize_t i, j, at, count, side, to, own
     cdef _Table beside
     cdef _Bits found = _Bits(file.shape[0]), lifted = _Bits(file.shape[0])
-    cdef double gain, most, times, value
+    cdef double gain, times, value
+    cdef Py_ssize_t sums = sum_stretch.shape[0], some = 0
     _look_at(&beside, table)
     for i in range(sum_stretch.shape[0]):
         _add_beside(found, sum_stretch[i], &beside)
@@ -94,10 +105,12 @@ def candidates(
     cdef const int64_t[::1] stretches = stretches_out
     count = stretches.shape[0]
     whole_out, ceilings_out, shortest_out = _zeros(count, _FLOAT64), _zeros(count, _FLOAT64), _empty(count, _FLOAT64)
-    cdef double[::1] whole = whole_out, ceilings = ceilings_out, norms = shortest_out
+    beside_out, more_out = _empty(sums, _INT64), _zeros(count, _FLOAT64)
+    cdef double[::1] whole = whole_out, ceilings = ceilings_out, norms = shortest_out, more = more_out
+    cdef int64_t[::1] reaching = beside_out
     for i in range(count):
         norms[i] = shortest[stretches[i]] * unit_norm + least_norm
-    for i in range(sum_stretch.shape[0]):
+    for i in range(sums):
         at = sum_stretch[i]
         own = found.rank(at)
         times = sum_tf[i]
@@ -106,23 +119,37 @@ def candidates(
         value = value + times
         gain = worth[sum_term[i]] * times
         whole[own] += gain * (k1 + 1) / value
-        most = unit * times
         gain = gain * (unit * (unit_k1 + 1))
-        ceilings[own] += gain / (most + norms[own])
+        ceilings[own] += gain / (unit * times + norms[own])
         if beside.joined[at]:
-            for side in range(2):
-                to = beside.before[at] if side == 0 else beside.after[at]
+            reaching[some] = i
+            some += 1
+    # Each kind of sum by itself, those before all behind: in the order in which numpy adds them.
+    for i in range(count):
+        ceilings[i] = session * whole[i] + ceilings[i]
+    for side in range(2):
+        for j in range(some):
+            i = reaching[j]
+            to = _on_side(sum_stretch[i], side, &beside)
+            if to >= 0:
+                own = found.rank(to)
+                times = sum_tf[i]
+                gain = worth[sum_term[i]] * times * (unit * (unit_k1 + 1))
+                more[own] += gain / (unit * times + norms[own])
+    if some:
+        for i in range(count):
+            ceilings[i] += more[i]
+            more[i] = 0.0
+    if pair_stretch.shape[0]:
+        for i in range(pair_stretch.shape[0]):
+            more[found.rank(pair_stretch[i])] += pair_worth[pair[i]]
+        for side in range(2):
+            for i in range(pair_stretch.shape[0]):
+                to = _on_side(pair_stretch[i], side, &beside) if beside.joined[pair_stretch[i]] else -1
                 if to >= 0:
-                    to = found.rank(to)
-                    ceilings[to] += gain / (most + norms[to])
-    for i in range(pair_stretch.shape[0]):
-        at = pair_stretch[i]
-        ceilings[found.rank(at)] += pair_worth[pair[i]]
-        if beside.joined[at]:
-            for side in range(2):
-                to = beside.before[at] if side == 0 else beside.after[at]
-                if to >= 0:
-                    ceilings[found.rank(to)] += pair_worth[pair[i]]
+                    more[found.rank(to)] += pair_worth[pair[i]]
+        for i in range(count):
+            ceilings[i] += more[i]
     # Few files have a bonus: less than there are stretches. Each once, though it may be named twice.
     for i in range(favoured.shape[0]):
         at = first[favoured[i]] if favoured[i] < first.shape[0] - 1 else -1
@@ -130,9 +157,15 @@ def candidates(
             lifted.add(at)
             ceilings[found.rank(at)] += bonus[favoured[i]]
             at = after[at] if joined[at] else -1
-    for i in range(count):
-        ceilings[i] = (ceilings[i] + session * whole[i]) * by_flags[flags[stretches[i]]] * (1 + 1e-9)
+    if by_flags is not None:
+        for i in range(count):
+            ceilings[i] = ceilings[i] * by_flags[flags[stretches[i]]] * (1 + 1e-9)
     return stretches_out, whole_out, ceilings_out
+
+
+cdef inline Py_ssize_t _on_side(Py_ssize_t at, Py_ssize_t side, _Table *table) noexcept:
+    """The stretch before one, or after it."""
+    return table.before[at] if side == 0 else table.after[at]
 
 
 def chosen(const int64_t[::1] best, const int64_t[::1] sure, const double[::1] bonus, table, const int32_t[::1] place):
@@ -141,7 +174,7 @@ def chosen(const int64_t[::1] best, const int64_t[::1] sure, const double[::1] b
     cdef const int32_t[::1] after = table[6]
     cdef const uint8_t[::1] joined = table[7]
     cdef _Bits found = _Bits(file.shape[0])
-    cdef Py_ssize_t i, at
+    cdef Py_ssize_t i
     for i in range(best.shape[0]):
         found.add(best[i])
     for i in range(sure.shape[0]):
@@ -156,16 +189,13 @@ def chosen(const int64_t[::1] best, const int64_t[::1] sure, const double[::1] b
     if more:
         for i in range(taken.shape[0]):
             if joined[taken[i]] and bonus[file[taken[i]]] > 0:
-                at = first[file[taken[i]]]
-                while at >= 0:
-                    found.add(at)
-                    at = after[at] if joined[at] else -1
+                _add_all_of(found, first[file[taken[i]]], joined, after)
         taken_out = found.listed()
         taken = taken_out
     out = _empty(taken.shape[0], _INT64)
     cdef int64_t[::1] values = out
     for i in range(taken.shape[0]):
-        values[i] = <int64_t>place[taken[i]] << 32 | taken[i]
+        values[i] = <int64_t>place[taken[i]] * 0x1_0000_0000 | taken[i]
     if taken.shape[0]:
         _sort(&values[0], taken.shape[0])
     for i in range(taken.shape[0]):

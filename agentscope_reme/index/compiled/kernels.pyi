@@ -104,7 +104,7 @@ def candidates(
     favoured: _Places,
     bonus: _Doubles,
     table: tuple[Any, ...],
-    by_flags: _Doubles,
+    by_flags: _Doubles | None,
     length_norm: float,
     norm: float,
     unit_norm: float,

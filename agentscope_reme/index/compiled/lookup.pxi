@@ -22,7 +22,7 @@ cdef class _Ends:
             self.wide = firsts
         self.more, self.far, self.size = more, far, len(more)
 
-    cdef inline int64_t at(self, Py_ssize_t number) except -1:
+    cdef inline int64_t at(self, Py_ssize_t number) except? -1:
         if self.more[number] == _TOO_FAR:
             return self.far[number]
         if self.near is not None:
@@ -66,8 +66,9 @@ cdef class Finder:
 
     def find(self, terms, dict known):
         """The number of each of some terms, None for those that are not there; ``known`` are looked up first."""
-        cdef const uint8_t *text = <const uint8_t *>self.packed
-        cdef Py_ssize_t size = len(self.packed), length, low, high, middle, end
+        cdef bytes packed = self.packed  # stays while other threads run
+        cdef const uint8_t *text = <const uint8_t *>packed
+        cdef Py_ssize_t size = len(packed), length, low, high, middle, end
         cdef uint32_t wanted
         cdef uint16_t half
         cdef int64_t begin
@@ -77,7 +78,7 @@ cdef class Finder:
         for term in terms:
             number = known.get(term) if known else None
             if number is None:
-                data = (<str>term).encode("utf-8", "surrogatepass")
+                data = (<str?>term).encode("utf-8", "surrogatepass")
                 length = len(data)
                 wanted = crc32(data)
                 half = wanted & 0xFFFF
@@ -95,7 +96,7 @@ cdef class Finder:
                     begin = self.begins.at(one)
                     if (
                         0 <= begin
-                        and begin + length < size
+                        and begin < size - length  # a sum might be too large for its type
                         and text[begin + length] == 10
                         and memcmp(text + begin, <const char *>data, length) == 0
                     ):

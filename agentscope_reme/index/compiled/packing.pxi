@@ -177,6 +177,8 @@ def pack(
     Py_ssize_t around,
 ):
     """Take excerpts in an order until ``limit`` groups and ``budget`` tokens are full."""
+    if page_size <= 0:
+        raise ValueError("a page has room for a token at least")
     cdef _Tray tray = _Tray()
     cdef _Group group
     tray.groups, tray.shown, tray.said, tray.files, tray.group_of = [], [], [], set(), {}

@@ -19,6 +19,7 @@ cdef class _Paired:
 
     cdef const uint8_t[::1] data
     cdef int width, bits
+    cdef Py_ssize_t size
     cdef const int64_t[::1] places
     cdef const int32_t[::1] larger
 
@@ -26,9 +27,10 @@ cdef class _Paired:
         if width not in (3, 4) or not 0 < bits < 8 * width:
             raise ValueError("postings have three or four bytes")
         self.data, self.width, self.bits, self.places, self.larger = data, width, bits, at, larger
+        self.size = self.data.shape[0] // width
 
     def __len__(self):
-        return self.data.shape[0] // self.width
+        return self.size
 
     cdef int read(self, Py_ssize_t begin, Py_ssize_t end, int32_t *slots, int32_t *tf) except -1:
         """Put those from ``begin`` to before ``end``, which are in order and in range."""
@@ -37,6 +39,8 @@ cdef class _Paired:
         cdef Py_ssize_t i, first
         if begin == end:
             return 0
+        if not 0 <= begin <= end <= self.size:
+            raise IndexError("there are fewer postings")
         source = &self.data[begin * self.width]
         for i in range(end - begin):
             word = source[0] | <uint32_t>source[1] << 8 | <uint32_t>source[2] << 16
@@ -48,6 +52,8 @@ cdef class _Paired:
         if self.places.shape[0]:
             first = _first_from(self.places, begin)
             while first < self.places.shape[0] and self.places[first] < end:
+                if self.places[first] < begin:
+                    raise IndexError("the places of larger frequencies do not ascend")
                 tf[self.places[first] - begin] = self.larger[first]
                 first += 1
         return 0
@@ -64,9 +70,12 @@ cdef class _Narrow:
     cdef const int32_t[::1] near, large
 
     def __init__(self, data, int width, int planes, Py_ssize_t size, places, near, larger):
-        self.data, self.width, self.planes, self.size, self.places, self.near = data, width, planes, size, places, near
+        self.data, self.width, self.planes, self.places, self.near = data, width, planes, places, near
+        if not (0 <= width <= 4 and 0 <= planes <= (15 if width == 2 else 0) and 0 <= size <= _MOST_NUMBERS):
+            raise ValueError("a narrow array has at most four bytes a value, and more bits beside two of them")
         if self.data.shape[0] < width * size + planes * ((size + 7) >> 3):
             raise ValueError("the parts of a narrow array do not belong together")
+        self.size = size
         self.small, self.medium, self.large = None, None, None
         if larger.itemsize == 1:
             self.small = larger
@@ -90,6 +99,8 @@ cdef class _Narrow:
         cdef const uint8_t *source
         if begin == end:
             return 0
+        if not 0 <= begin <= end <= self.size:
+            raise IndexError("there are fewer values")
         source = &self.data[begin * self.width] if self.width else NULL
         if self.width == 0:
             for i in range(end - begin):
@@ -106,7 +117,7 @@ cdef class _Narrow:
                 if self.width > 2:
                     value |= <int32_t>source[2] << 16
                 if self.width > 3:
-                    value |= <int32_t>source[3] << 24
+                    value |= <int32_t>(<uint32_t>source[3] << 24)
                 source += self.width
                 for plane in range(self.planes):
                     at = self.width * self.size + plane * row + ((begin + i) >> 3)
@@ -129,6 +140,8 @@ cdef class _Narrow:
             at = (block >> 4 << 16) + self.places[first]
             if block << 12 >= end or at >= end:
                 break
+            if at < begin:
+                raise IndexError("the places of larger values do not ascend")
             to[at - begin] = self.value_beside(first)
             first += 1
         return 0
@@ -219,6 +232,8 @@ def living(const int32_t[::1] slots, const int32_t[::1] tf, list sizes, const ui
                 done += 1
         begin += size
         counts.append(done - before)
+    if done != total:
+        raise IndexError("there are more postings than were counted")
     return slots_out, tf_out, counts
 
 
@@ -240,7 +255,7 @@ def occurrences(
                 read += tf[i]
                 continue
             for j in range(tf[i]):
-                keys[done] = <int64_t>slots[i] << 16 | places[read]
+                keys[done] = <int64_t>slots[i] * 65_536 | places[read]
                 done += 1
                 read += 1
         begin += size
@@ -254,6 +269,8 @@ def following(const int64_t[::1] keys, list sizes, list pairs):
     cdef int64_t begin, gap, slot
     cdef list starts = [0]
     for size in sizes:
+        if size < 0:
+            raise IndexError("a word has less than no occurrence")
         starts.append(starts[len(starts) - 1] + size)
     if starts[len(starts) - 1] > keys.shape[0]:
         raise IndexError("there are fewer occurrences than were counted")

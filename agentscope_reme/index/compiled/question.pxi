@@ -54,7 +54,7 @@ def sum_by_stretch(const int32_t[::1] slots, int32_t[::1] tf, list sizes, const 
     cdef Py_ssize_t terms = len(sizes) // 2, total = slots.shape[0], term, i, j, own, above, body = 0, head = 0
     cdef Py_ssize_t texts = 0, done = 0, added = 0, kept, other
     cdef int32_t at
-    cdef int64_t last
+    cdef int64_t last, none = <int64_t>1 << 32  # which is no stretch
     cdef _Sum *sum
     stretch_out = _empty(total, _INT32)
     cdef int32_t[::1] stretch = stretch_out
@@ -73,10 +73,14 @@ def sum_by_stretch(const int32_t[::1] slots, int32_t[::1] tf, list sizes, const 
         head = texts
         for term in range(terms):
             own, above = sizes[term], sizes[terms + term]
+            # Room is for as many sums as there are postings: none may be gone through twice.
+            if not (0 <= own <= texts - body and 0 <= above <= total - head):
+                raise IndexError("there are fewer postings than were counted")
             found.append(own + above - (_shared(slots, body, own, head, above) if own and above else 0))
             other = done
-            last, sum = -1, sums + done - 1
-            for i in range(body, body + own):
+            last, sum = none, sums + done - 1
+            body += own
+            for i in range(body - own, body):
                 at = stretch[i]
                 if at == last:
                     sum.times += tf[i]
@@ -87,7 +91,7 @@ def sum_by_stretch(const int32_t[::1] slots, int32_t[::1] tf, list sizes, const 
             done = sum + 1 - sums
             done = other + _once_each(sums + other, done - other)
             kept = added
-            last, sum = -1, more + added - 1
+            last, sum = none, more + added - 1
             for i in range(head, head + above):
                 at, tf[i] = stretch[i], 1
                 if at == last:
@@ -112,8 +116,9 @@ def sum_by_stretch(const int32_t[::1] slots, int32_t[::1] tf, list sizes, const 
             added = i
             counts.append(done - other)
             spread.append(done - other + added - kept)
-            body += <Py_ssize_t>sizes[term]
             head += above
+        if head != total or len(sizes) != 2 * terms:
+            raise IndexError("there are more postings than were counted")
         sum_term_out = _empty(done + added, _INT32)
         sum_stretch_out = _empty(done + added, _INT64)
         sum_tf_out = _empty(done + added, _INT32)

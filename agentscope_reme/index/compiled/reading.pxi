@@ -33,7 +33,7 @@ cdef extern from *:
         if (file < 0) return -1;
         if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= most) {
             size = (long)read(file, room, (size_t)status.st_size + 1);
-            if (size > status.st_size) size = -1;  /* it grows */
+            if (size != status.st_size) size = -1;  /* it grows, or not all of it came at once */
         }
         close(file);
         return size;

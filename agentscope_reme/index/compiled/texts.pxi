@@ -48,11 +48,15 @@ cdef Py_ssize_t _add_up(
 
     ``scores`` are by text, and 0 until then.
     """
-    cdef Py_ssize_t i, begin = 0, term = 0, end, found = 0
+    cdef Py_ssize_t i, begin = 0, term = 0, size, end, found = 0
     cdef double share, frequency, telling
     cdef int32_t slot
     for one in sizes:
-        end, telling = begin + <Py_ssize_t>one, idf[term]
+        size, telling = one, idf[term]
+        # Room is for as many texts as there are postings: none may be gone through twice.
+        if not 0 <= size <= slots.shape[0] - begin:
+            raise IndexError("there are fewer postings than were counted")
+        end = begin + size
         for i in range(begin, end):
             slot, frequency = slots[i], tf[i]
             if not 0 <= slot < count:
@@ -66,6 +70,8 @@ cdef Py_ssize_t _add_up(
             scores[slot] = scores[slot] + <float>share
         begin = end
         term += 1
+    if begin != slots.shape[0]:
+        raise IndexError("there are more postings than were counted")
     return found
 
 
@@ -84,6 +90,8 @@ cpdef object scored(
     Only the ``k`` best and all that tie with the last of them, where ``k`` is positive.
     """
     cdef Py_ssize_t size = count, found = 0, i
+    if not 0 <= count <= lengths.shape[0]:
+        raise IndexError(f"there are lengths of {lengths.shape[0]} texts")
     cdef float *scores = _take_room(&size)
     cdef int32_t *touched = <int32_t *>PyMem_Malloc((slots.shape[0] + 1) * sizeof(int32_t))
     cdef double *values = NULL
@@ -236,6 +244,8 @@ def may_stand(str text, const int64_t[::1] numbers, list ends, uint32_t unknown,
     ``ends`` are columns by file id, of how one name of each begins and ends, as numbers below ``pairs``; ``unknown``
     says that nobody has looked.
     """
+    if not 2 < pairs <= 65_536:
+        raise ValueError("pairs of characters are numbers of 16 bits, of which two stand for others")
     cdef _Bits there = _Bits(pairs)
     cdef Py_ssize_t i, size = len(text)
     cdef const uint32_t[::1] column

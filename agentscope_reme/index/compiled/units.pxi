@@ -18,7 +18,7 @@ cdef inline Py_ssize_t _cell(Py_ssize_t place, Py_ssize_t at, _Layout *layout, _
     """The cell of a place in a stretch or right beside it; -1 where no unit that is scored stands there."""
     if place < layout.first[at]:
         at = layout.before[at]
-    elif place >= layout.first[at] + layout.size[at]:
+    elif place >= <Py_ssize_t>layout.first[at] + layout.size[at]:
         at = layout.after[at]
     if not scored.has(at):
         return -1
@@ -36,6 +36,8 @@ cdef inline void _spread(
             cell = _cell(place + j - REACH, at, layout, scored)
             if cell >= 0:
                 row[cell] += _SHARES[j] * times
+        return
+    if not scored.has(at):  # near one that is, but not joined to it
         return
     place -= layout.first[at]
     low, high = REACH - place, layout.size[at] + REACH - place
@@ -102,7 +104,10 @@ def score_units(
     for i in range(chosen.shape[0]):
         scored.add(chosen[i])
         _add_beside(near, chosen[i], &beside)
-        units += size[chosen[i]]
+        at = chosen[i]
+        if first[at] < 0 or size[at] < 0 or size[at] > slot_at.shape[0] - first[at]:
+            raise IndexError("a stretch lies outside of all places")
+        units += size[at]
     scored.count()
     if lengths.itemsize == 2:
         small = lengths
@@ -154,7 +159,7 @@ def score_units(
                             cell = _cell(place, at, &layout, scored)
                             if cell >= 0:
                                 values[cell] += unit
-                        elif first[at] <= place < first[at] + size[at]:
+                        elif first[at] <= place < <Py_ssize_t>first[at] + size[at]:
                             _spread(values, place, at, tf[i], &layout, scored, beside.joined[at])
                     i += 1
             for i in range(pair_slots.shape[0]):
@@ -163,7 +168,7 @@ def score_units(
                     place = place_of[pair_slots[i]]
                     if not 0 <= pair[i] < kinds:
                         raise IndexError("there are fewer pairs of words")
-                    if first[at] <= place < first[at] + size[at]:
+                    if first[at] <= place < <Py_ssize_t>first[at] + size[at]:
                         values = counts + (terms + pair[i]) * width + 1
                         _spread(values, place, at, 1.0, &layout, scored, beside.joined[at])
         for row in range(terms):
@@ -306,12 +311,14 @@ cdef int _sort_best(int64_t[::1] best, const double[::1] scores) except -1:
     cdef _Place *places = <_Place *>PyMem_Malloc((count + 1) * sizeof(_Place))
     if places == NULL:
         raise MemoryError()
-    for i in range(count):
-        places[i].score, places[i].at = scores[best[i]], best[i]
-    qsort(places, count, sizeof(_Place), _by_score)
-    for i in range(count):
-        best[i] = places[i].at
-    PyMem_Free(places)
+    try:
+        for i in range(count):
+            places[i].score, places[i].at = scores[best[i]], best[i]
+        qsort(places, count, sizeof(_Place), _by_score)
+        for i in range(count):
+            best[i] = places[i].at
+    finally:
+        PyMem_Free(places)
     return 0
 
 
@@ -325,7 +332,7 @@ def evidence(
         total = 0.0
         for group in groups:
             most = 0.0
-            for one in <list>group:
+            for one in <list?>group:
                 term = one
                 value = proof[term] * saturated[term, cells[i]]
                 if value > most:
