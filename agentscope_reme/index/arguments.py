@@ -30,7 +30,7 @@ def check_text(name: str, value: Any) -> None:
 
 def check_number(name: str, value: Any) -> None:
     """Raises ConfigError for what is no whole number."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
+    if type(value) is not int and (isinstance(value, bool) or not isinstance(value, Integral)):
         raise ConfigError(f"{name}: {_shown(value)} is no whole number")
 
 

@@ -1,13 +1,13 @@
 """Copies of one note that sync and file programs leave beside it, under names that say nothing of a conflict."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .corpus import Corpus
 
 
-def copies_among(files: Sequence[int], corpus: "Corpus") -> set[int]:
+def copies_among(files: list[int], corpus: "Corpus") -> set[int]:
     """Those of some files, given by their ids, that are copies of another one among them.
 
     A copy has the bytes and the day of a file in the same folder, and that file's name with something after it:

@@ -258,6 +258,14 @@ def rows_of(columns: "list[Ints]") -> Callable[[int], list[int]]:
     return lambda slot: [field(slot) for field in fields]
 
 
+def taken(columns: "list[Ints]", rows: list[int]) -> list[list[int]]:
+    """Of each of some columns the numbers in some rows."""
+    if kernels is not None:
+        found: list[list[int]] = kernels.taken(columns, rows)
+        return found
+    return [column.take(rows).tolist() for column in columns]
+
+
 def _shown(data: bytes) -> str:
     """Bytes of a file as text that may be shown."""
     text = shown_text(data)

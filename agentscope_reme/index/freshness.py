@@ -119,7 +119,7 @@ class Freshness:
             if not self._reading.acquire(timeout=min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX)):
                 return len(self._own) + len(self._seen) or 1
             try:
-                batch = self._next()
+                batch = self._next() if self.behind else []
                 if not batch:
                     return 0
                 try:

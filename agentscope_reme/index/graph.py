@@ -88,6 +88,7 @@ class LinkGraph:
         self._texts = Texts(packed=True)
         self._sources = Pairs()
         self._alike = Pairs()
+        self._decomposed: dict[str, set[str]] = {}  # those that are not in NFC, by what they are in NFC
 
     def __len__(self) -> int:
         return len(self._index)
@@ -132,7 +133,7 @@ class LinkGraph:
                 if text is not None:
                     if not met[text]:
                         met[text] = 1
-                        self._alike.add(hash_of(_key(target)), text)
+                        self._note_spelling(target, text)
                     self._sources.add(text, number)
                 else:
                     others.append(number)
@@ -293,14 +294,17 @@ class LinkGraph:
     def _leading_to(self, path: str, rule: LinkRule) -> list[tuple[str, list[str]]]:
         """Target texts that stand for a file, and the files that use them."""
         if rule == "literal":
-            exact = normalize("NFC", path)
-            texts = self._alike.of(hash_of(_stem(exact.casefold())))
             # In other letters than the path's a target stands for another.
-            texts = [text for text in texts if normalize("NFC", self._texts.names[text]) == exact]
+            exact = normalize("NFC", path)
+            known = self._texts.known(exact)
+            found = [(known, exact)] if known is not None else []
+            if self._decomposed:
+                found += [(self._texts.of(target), target) for target in self._decomposed.get(exact, ())]
+            if not found:
+                return []
         else:
             keys = dict.fromkeys((_key(path), *map(_stem, self._index.names(path))))
-            texts = [text for key in keys for text in self._texts_like(key)]
-        found = [(text, self._texts.names[text]) for text in texts]
+            found = [(text, self._texts.names[text]) for key in keys for text in self._texts_like(key)]
         return [(target, self._using(text)) for text, target in found if self.resolve(target, rule=rule).path == path]
 
     def _packed(self, path: str) -> bytes:
@@ -318,8 +322,15 @@ class LinkGraph:
         """Note that the file with a number has these links."""
         for text, target, is_new in self._texts.numbered(different_targets(packed)):
             if is_new:
-                self._alike.add(hash_of(_key(target)), text)
+                self._note_spelling(target, text)
             self._sources.add(text, number)
+
+    def _note_spelling(self, target: str, text: int) -> None:
+        """Have a new text found by what other spellings of it share."""
+        exact = normalize("NFC", target)
+        self._alike.add(hash_of(_stem(exact.casefold())), text)
+        if exact != target:
+            self._decomposed.setdefault(exact, set()).add(target)
 
     def _forget_links(self, path: str) -> None:
         packed = self._packed(path)
@@ -333,6 +344,17 @@ class LinkGraph:
         unused = {target: text for target, text in texts.items() if not self._sources.has(text)}
         self._alike.discard_all((hash_of(_key(target)), text) for target, text in unused.items())
         self._texts.forget_all(unused)
+        if self._decomposed:
+            for target in unused:
+                self._forget_decomposed(target)
+
+    def _forget_decomposed(self, target: str) -> None:
+        exact = normalize("NFC", target)
+        if exact != target:
+            alike = self._decomposed[exact]
+            alike.discard(target)
+            if not alike:
+                del self._decomposed[exact]
 
 
 def _far_end(target: str, resolution: Resolution) -> str | None:

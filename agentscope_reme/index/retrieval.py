@@ -10,7 +10,7 @@ from .boosts import Context, days_of
 from .copies import copies_among
 from .day_closeness import closeness_by_day
 from .derived import DerivedTexts
-from .excerpts import ExcerptReader
+from .excerpts import ExcerptReader, taken
 from .filters import allowed_slots
 from .linked import linked_notes
 from .made import made
@@ -130,11 +130,13 @@ class Retriever:
         if request.min_score is not None:
             enough = scores >= request.min_score
             slots, scores = slots[enough], scores[enough]
-        files = corpus.column("file").take(slots).tolist()
+        rows, values = slots.tolist(), scores.tolist()
+        files, numbers = taken([corpus.column("file"), corpus.column("number")], rows)
         if copies := copies_among(files, corpus):
             kept = [at for at, file in enumerate(files) if file not in copies]
-            slots, scores, files = slots[kept], scores[kept], [files[at] for at in kept]
-        return slots.tolist(), scores.tolist(), files, corpus.column("number").take(slots).tolist()
+            rows, values = [rows[at] for at in kept], [values[at] for at in kept]
+            files, numbers = [files[at] for at in kept], [numbers[at] for at in kept]
+        return rows, values, files, numbers
 
     def files(self, request: Request, today: date) -> list[tuple[str, float]]:
         """At least ``limit`` files that answer, if there are so many, each with the score of its best unit."""

@@ -49,6 +49,7 @@ class Index(LinkQuestions, VectorQuestions):
         self._freshness = Freshness(vault.root, self._opened, lambda: self._closed)
         vault.subscribe(self._freshness.changed)
         self._thread = OwnThread("reme-search")
+        self._request: type[Request] | None = None  # its class, once the module that searches is loaded
         self._vectors = self._arm(embedding_model) if embedding_model is not None else None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Index":
@@ -79,11 +80,10 @@ class Index(LinkQuestions, VectorQuestions):
         if not query.strip():
             return SearchResult("none", note="the query is empty; ask with words", query=query)
         behind = await self._freshness.wait_until_current(self.config.search_wait)
-        await loaded("index.retrieval")
-        from .retrieval import Request
-
-        asked = await self._asked(query)
-        request = Request(query, limit, min_score, filter, token_budget, asked)
+        if self._request is None:
+            self._request = (await loaded("index.retrieval")).Request
+        asked = await self._asked(query) if self._vectors is not None else None
+        request = self._request(query, limit, min_score, filter, token_budget, asked)
         result = await self._thread.run(self._find, request, behind, self._patience())
         return result if self._vectors is None else self._vectors.judged(result, asked)
 
@@ -193,6 +193,9 @@ class Index(LinkQuestions, VectorQuestions):
             raise StateError("the index is closed; make a new one to search again")
 
     def _opened(self) -> "Opened":
+        opened = self._open
+        if opened is not None:
+            return opened
         with self._opening:
             if self._open is None:
                 from .opened import Opened

@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentscope_reme.index import excerpts, packing
+from agentscope_reme.index import excerpts, files, packing
 from agentscope_reme.index import made as made_module
 from agentscope_reme.index.compiled import form, kernels
+from agentscope_reme.index.entries import FileEntry
+from agentscope_reme.index.files import Files, FilesById
 from agentscope_reme.index.made import made
 from agentscope_reme.models import LinkedNote, SearchHit
 from agentscope_reme.vault.opening import read_file
@@ -58,11 +60,11 @@ def test_a_text_that_says_the_same_is_found(said, words, begin, alike):
 )
 def test_the_order_in_which_passages_get_a_place(passages, most):
     passages.sort(key=lambda one: -one[1])
-    files, scores = [file for file, _ in passages], [score for _, score in passages]
-    compiled = packing.best_files_first(files, scores, most)
+    places, scores = [file for file, _ in passages], [score for _, score in passages]
+    compiled = packing.best_files_first(places, scores, most)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(packing, "kernels", None)
-        assert packing.best_files_first(files, scores, most) == compiled
+        assert packing.best_files_first(places, scores, most) == compiled
 
 
 SAYINGS = ("the zebra grazes", "the zebra grazes at dawn by the river", "10:05 The zebra grazes at dawn by the river.")
@@ -140,6 +142,30 @@ def in_python_rows(columns):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(excerpts, "kernels", None)
         return excerpts.rows_of(columns)
+
+
+@given(st.lists(st.integers(0, 4)), st.lists(st.binary(min_size=9, max_size=9), min_size=5, max_size=5))
+def test_rows_taken_together_and_digests_that_differ(rows, digests):
+    columns = [np.arange(5, dtype=np.int16) * 7 - 3, np.arange(5, dtype=np.int32)]
+    data = bytearray(b"".join(digests))
+    assert kernels.taken(columns, rows) == [column.take(rows).tolist() for column in columns]
+    begins = {number: digests[number][:8] for number in rows}
+    assert kernels.all_differ(data, rows, 9) == (len(set(begins.values())) == len(begins))
+    for number in (-1, 5):
+        with pytest.raises(IndexError):
+            kernels.all_differ(data, [number], 9)
+        with pytest.raises(IndexError):
+            kernels.taken(columns, [number])
+
+
+@given(st.lists(st.integers(0, 5)), st.lists(st.sampled_from("ab"), min_size=6, max_size=6))
+def test_files_with_the_same_bytes_are_told(numbers, digests):
+    known = Files()
+    known.put_all([FileEntry(f"{at}.md", 1, 1, 1, 1, digest * 64) for at, digest in enumerate(digests)])
+    compiled = FilesById(known).alike(numbers)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "kernels", None)
+        assert FilesById(known).alike(numbers) == compiled
 
 
 def test_columns_that_hold_no_rows_of_whole_numbers_are_refused():

@@ -22,7 +22,7 @@ from agentscope_reme.vault.numbered_paths import NumberedPaths
 from agentscope_reme.vault.pieces import Pieces
 from agentscope_reme.vault.wikilink import parse_links
 
-PATHS = ["a.md", "b.md", "x/a.md", "x/Note.md", "张三.md", "pic.png"]
+PATHS = ["a.md", "b.md", "x/a.md", "x/Note.md", "张三.md", "pic.png", "x/e\u0301.md", "x/\u00e9.md"]
 TARGETS = [
     *PATHS,
     "a",

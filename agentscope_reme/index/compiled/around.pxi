@@ -4,8 +4,9 @@ from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_G
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.math cimport INFINITY
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
-from libc.string cimport memchr
+from libc.stdint cimport uint8_t, uint64_t
+from libc.stdlib cimport qsort
+from libc.string cimport memchr, memcpy
 from zlib import crc32 as _crc32
 
 
@@ -216,6 +217,45 @@ cdef object _number(Py_buffer *column, Py_ssize_t row):
         return (<long long *>column.buf)[row]
     name = column.format.decode() if column.format != NULL else "unknown"
     raise ValueError(f"a column of kind {name} has no whole numbers that are read here")
+
+
+def taken(list columns not None, list rows not None):
+    """Of each column of whole numbers those in some rows."""
+    cdef _Rows read = _Rows(columns)
+    cdef Py_ssize_t at
+    return [[_number(&read.columns[at], row) for row in rows] for at in range(read.count)]
+
+
+cdef int _by_word(const void *one, const void *other) noexcept nogil:
+    cdef const uint64_t *a = <const uint64_t *>one
+    cdef const uint64_t *b = <const uint64_t *>other
+    if a[0] != b[0]:
+        return (a[0] > b[0]) - (a[0] < b[0])
+    return (a[1] > b[1]) - (a[1] < b[1])
+
+
+def all_differ(const uint8_t[::1] digests not None, list numbers not None, Py_ssize_t size):
+    """Whether the first 64 bits of different ones of some digests, each of ``size`` bytes, differ."""
+    cdef Py_ssize_t count = len(numbers), at, number
+    cdef bint differ = True
+    cdef uint64_t *words = <uint64_t *>PyMem_Malloc((count + 1) * 2 * sizeof(uint64_t))
+    if words == NULL:
+        raise MemoryError()
+    try:
+        for at in range(count):
+            number = numbers[at]
+            if size < 8 or not 0 <= number < digests.shape[0] // size:
+                raise IndexError(f"there is no digest {number}")
+            memcpy(&words[2 * at], &digests[number * size], 8)
+            words[2 * at + 1] = number
+        qsort(words, count, 2 * sizeof(uint64_t), _by_word)
+        for at in range(1, count):
+            if words[2 * at] == words[2 * at - 2] and words[2 * at + 1] != words[2 * at - 1]:
+                differ = False
+                break
+    finally:
+        PyMem_Free(words)
+    return differ
 
 
 def checked_text(bytes data not None, Py_ssize_t begin, Py_ssize_t stop, check):
