@@ -1,6 +1,9 @@
 """Arguments of the compiled loops, spoiled at random: they are refused or answered, and the next call is right."""
 
+import contextlib
+import gc
 import random
+import tracemalloc
 from array import array
 from collections.abc import Callable
 from typing import Any
@@ -249,3 +252,25 @@ def test_arguments_that_do_not_fit_are_refused_or_answered(name):
 @pytest.mark.parametrize("name", FITTING)
 def test_many_more_of_them_are_too(name):
     spoiled_calls(name, 8_000)
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_what_was_refused_leaves_no_memory_taken(name):
+    loop, arguments = FITTING[name]
+    spoiled = [Spoiling(f"{name} {number}").arguments(arguments()) for number in range(60)]
+
+    def call_all(times: int) -> int:
+        for _ in range(times):
+            for some in spoiled:
+                with contextlib.suppress(*REFUSED):
+                    loop(*some)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    call_all(2)
+    tracemalloc.start()
+    try:
+        before = call_all(2)
+        assert call_all(20) - before < 600  # half a byte a call; an object has 16 and more
+    finally:
+        tracemalloc.stop()

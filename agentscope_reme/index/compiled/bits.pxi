@@ -2,6 +2,7 @@
 
 cdef enum:
     _MOST_NUMBERS = 0x7FFFFFFF
+    _MOST_IN_A_SET = 1 << 27  # of texts, stretches or files
 
 
 @cython.final
@@ -13,7 +14,7 @@ cdef class _Bits:
     cdef Py_ssize_t size, blocks
 
     def __cinit__(self, Py_ssize_t size):
-        if size > _MOST_NUMBERS:
+        if size > _MOST_IN_A_SET:
             raise ValueError(f"{size} numbers are more than any index has")
         self.size = size if size > 0 else 0
         self.blocks = (self.size + 63) >> 6

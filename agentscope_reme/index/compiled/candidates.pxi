@@ -105,8 +105,8 @@ def candidates(
     cdef const int64_t[::1] stretches = stretches_out
     count = stretches.shape[0]
     whole_out, ceilings_out, shortest_out = _zeros(count, _FLOAT64), _zeros(count, _FLOAT64), _empty(count, _FLOAT64)
-    beside_out, more_out = _empty(sums, _INT64), _zeros(count, _FLOAT64)
-    cdef double[::1] whole = whole_out, ceilings = ceilings_out, norms = shortest_out, more = more_out
+    beside_out, lifts_out = _empty(sums, _INT64), _zeros(count, _FLOAT64)
+    cdef double[::1] whole = whole_out, ceilings = ceilings_out, norms = shortest_out, lifts = lifts_out, more, paired
     cdef int64_t[::1] reaching = beside_out
     for i in range(count):
         norms[i] = shortest[stretches[i]] * unit_norm + least_norm
@@ -124,9 +124,9 @@ def candidates(
         if beside.joined[at]:
             reaching[some] = i
             some += 1
-    # Each kind of sum by itself, those before all behind: in the order in which numpy adds them.
-    for i in range(count):
-        ceilings[i] = session * whole[i] + ceilings[i]
+    # Each kind of sum by itself, and what reaches over from those before first: in the order in which numpy adds.
+    more_out = _zeros(count if some else 0, _FLOAT64)
+    more = more_out
     for side in range(2):
         for j in range(some):
             i = reaching[j]
@@ -136,30 +136,33 @@ def candidates(
                 times = sum_tf[i]
                 gain = worth[sum_term[i]] * times * (unit * (unit_k1 + 1))
                 more[own] += gain / (unit * times + norms[own])
-    if some:
-        for i in range(count):
-            ceilings[i] += more[i]
-            more[i] = 0.0
-    if pair_stretch.shape[0]:
+    paired_out = _zeros(count if pair_stretch.shape[0] else 0, _FLOAT64)
+    paired = paired_out
+    for i in range(pair_stretch.shape[0]):
+        paired[found.rank(pair_stretch[i])] += pair_worth[pair[i]]
+    for side in range(2):
         for i in range(pair_stretch.shape[0]):
-            more[found.rank(pair_stretch[i])] += pair_worth[pair[i]]
-        for side in range(2):
-            for i in range(pair_stretch.shape[0]):
-                to = _on_side(pair_stretch[i], side, &beside) if beside.joined[pair_stretch[i]] else -1
+            if beside.joined[pair_stretch[i]]:
+                to = _on_side(pair_stretch[i], side, &beside)
                 if to >= 0:
-                    more[found.rank(to)] += pair_worth[pair[i]]
-        for i in range(count):
-            ceilings[i] += more[i]
+                    paired[found.rank(to)] += pair_worth[pair[i]]
     # Few files have a bonus: less than there are stretches. Each once, though it may be named twice.
     for i in range(favoured.shape[0]):
         at = first[favoured[i]] if favoured[i] < first.shape[0] - 1 else -1
         while at >= 0 and not lifted.has(at):
             lifted.add(at)
-            ceilings[found.rank(at)] += bonus[favoured[i]]
+            lifts[found.rank(at)] = bonus[favoured[i]]
             at = after[at] if joined[at] else -1
-    if by_flags is not None:
-        for i in range(count):
-            ceilings[i] = ceilings[i] * by_flags[flags[stretches[i]]] * (1 + 1e-9)
+    for i in range(count):
+        value = session * whole[i] + ceilings[i]
+        if some:
+            value += more[i]
+        if pair_stretch.shape[0]:
+            value += paired[i]
+        value += lifts[i]
+        if by_flags is not None:
+            value = value * by_flags[flags[stretches[i]]] * (1 + 1e-9)
+        ceilings[i] = value
     return stretches_out, whole_out, ceilings_out
 
 
@@ -195,7 +198,7 @@ def chosen(const int64_t[::1] best, const int64_t[::1] sure, const double[::1] b
     out = _empty(taken.shape[0], _INT64)
     cdef int64_t[::1] values = out
     for i in range(taken.shape[0]):
-        values[i] = <int64_t>place[taken[i]] * 0x1_0000_0000 | taken[i]
+        values[i] = <int64_t>place[taken[i]] * (<int64_t>1 << 32) | taken[i]
     if taken.shape[0]:
         _sort(&values[0], taken.shape[0])
     for i in range(taken.shape[0]):
