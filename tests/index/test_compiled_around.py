@@ -2,6 +2,7 @@
 
 import os
 import platform
+import subprocess
 import sys
 from dataclasses import FrozenInstanceError
 from math import inf
@@ -247,3 +248,38 @@ def test_a_vault_behind_a_link_is_walked_to(tmp_path):
         storage.read_plain_files_by(lambda root, path: asked.append((root, path)))
         assert storage.read("a.md") == b"zebra"
         assert asked == told
+
+
+# Has the system answer openat2 (437) as one does that has no such call (38), which a process cannot take back.
+_WITHOUT_THE_CALL = """
+import ctypes, sys
+from pathlib import Path
+from agentscope_reme.index.compiled import kernels
+from agentscope_reme.vault.storage import Storage
+
+class Step(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_ushort), ("jt", ctypes.c_ubyte), ("jf", ctypes.c_ubyte), ("k", ctypes.c_uint)]
+
+class Program(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_ushort), ("steps", ctypes.POINTER(Step))]
+
+steps = (Step * 4)((0x20, 0, 0, 0), (0x15, 0, 1, 437), (0x06, 0, 0, 0x00050000 | 38), (0x06, 0, 0, 0x7FFF0000))
+system = ctypes.CDLL(None)
+if system.prctl(38, 1, 0, 0, 0) or system.prctl(22, 2, ctypes.byref(Program(4, steps)), 0, 0):
+    sys.exit(77)
+root = sys.argv[1]
+assert [kernels.read_plain(root.encode() + b"/", "a.md") for _ in range(2)] == [None, None]
+storage = Storage(Path(root))
+storage.read_plain_files_by(kernels.read_plain)
+assert storage.read("a.md") == b"zebra"
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others have no such call")
+def test_files_are_walked_to_where_the_system_has_no_call_that_follows_no_link(put, vault_dir):
+    put("a.md", "zebra")
+    command = [sys.executable, "-c", _WITHOUT_THE_CALL, os.path.realpath(vault_dir)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode == 77:
+        pytest.skip("no filter of the system's calls here")
+    assert done.returncode == 0, done.stderr

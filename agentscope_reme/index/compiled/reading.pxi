@@ -14,13 +14,13 @@ cdef extern from *:
     #define SYS_openat2 437
     #endif
 
-    static int reme_can_read(void) {
     #if defined(SYS_openat2)
-        return 1;
+    static volatile int reme_may_read = 1;  /* until the system says that it has no such call */
     #else
-        return 0;
+    static volatile int reme_may_read = 0;
     #endif
-    }
+
+    static int reme_can_read(void) { return reme_may_read; }
 
     /* How many bytes a regular file has, all of which are in ``room`` then; -1 where it is none, a link leads to it, it
        has more than ``most`` bytes, or the system refuses: whoever asks then goes another way, and is told why. */
@@ -30,7 +30,10 @@ cdef extern from *:
         struct stat status;
         long size = -1;
         int file = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
-        if (file < 0) return -1;
+        if (file < 0) {
+            if (errno == ENOSYS) reme_may_read = 0;
+            return -1;
+        }
         if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= most) {
             size = (long)read(file, room, (size_t)status.st_size + 1);
             if (size != status.st_size) size = -1;  /* it grows, or not all of it came at once */
