@@ -56,9 +56,17 @@ except Exception as error:
     sys.exit(f"{type(error).__name__}: {error}")
 """
 
-# Loading what was built shows that it is for this interpreter and of these sources.
+# Loading what was built shows that it is for this interpreter and of these sources. Where a package is built there need
+# be no numpy, and nothing that is loaded asks it for more than names.
 _LOAD = """
-import importlib.util, sys
+import importlib.util, sys, types
+
+class Absent(types.ModuleType):
+    def __getattr__(self, name):
+        return lambda *_: None
+
+if importlib.util.find_spec("numpy") is None:
+    sys.modules["numpy"] = Absent("numpy")
 spec = importlib.util.spec_from_file_location(sys.argv[1], sys.argv[2])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)

@@ -393,6 +393,18 @@ def test_a_build_without_cython_says_so(tmp_path: Path, monkeypatch: pytest.Monk
 # --- The module itself --------------------------------------------------------------------------------------------
 
 
+def test_what_was_built_is_told_by_an_interpreter_without_numpy_too() -> None:
+    """A package is built in an environment that has nothing but what builds it."""
+    if compiled.kernels is None:
+        pytest.skip(compiled.form)
+    alone = [sys.executable, "-I", "-S", "-c"]
+    assert subprocess.run([*alone, "import numpy"], capture_output=True).returncode == 1
+    told = subprocess.run(
+        [*alone, hook._LOAD, hook.MODULE, compiled.kernels.__file__], check=True, capture_output=True, text=True
+    )
+    assert told.stdout.split() == [compiled.kernels.SOURCES, compiled.kernels.RECIPE]
+
+
 def test_the_stub_names_what_the_module_has() -> None:
     if compiled.kernels is None:
         pytest.skip(compiled.form)
