@@ -440,10 +440,12 @@ async def test_without_events_a_reme_is_as_current(vault_dir, put, watch_mode):
 async def test_a_reme_that_was_not_started_watches_nothing_and_is_current(vault_dir, put):
     from agentscope_reme import ReMe
 
+    before = set(threading.enumerate())  # another test's may not have ended
     reme = ReMe(vault_dir)
     put("a.md", "The ferry leaves at nine.\n")
     assert [hit.path for hit in (await reme.search("ferry")).hits] == ["a.md"]
-    assert "reme-watch" not in {thread.name for thread in threading.enumerate()}
+    begun = {thread.name for thread in set(threading.enumerate()) - before}
+    assert "reme-watch" not in begun, begun
     await reme.close()
 
 
