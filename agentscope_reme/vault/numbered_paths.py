@@ -1,4 +1,4 @@
-"""Paths by number and numbers by path, in a quarter of the memory of strings in a list and a dictionary.
+"""Paths by number and numbers by path, in about a third of the memory of strings in a list and a dictionary.
 
 Folders are kept once. Of each path there is its last part as UTF-8, the number of its folder, and a place in a table
 of open addresses, by which it is found and compared.

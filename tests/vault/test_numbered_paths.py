@@ -93,12 +93,12 @@ def test_a_path_that_is_known_keeps_its_number_and_another_one_gets_the_next():
         NumberedPaths.packed(["a.md", "b.md", "a.md"])
 
 
-def test_a_copy_shares_what_is_packed_and_paths_take_a_quarter_of_what_strings_do():
+def test_a_copy_shares_what_is_packed_and_paths_take_about_a_third_of_what_strings_do():
     many = [f"一个文件夹/有些笔记/第 {number} 篇关于记忆的笔记.md" for number in range(20_000)]
     numbered = NumberedPaths.packed(many)
     parts = [getattr(numbered._state[0], name) for name in module._Packed.__slots__]
     plain = sum(map(sys.getsizeof, many)) + sys.getsizeof(many) + sys.getsizeof(dict.fromkeys(many, 0))
-    assert sum(map(sys.getsizeof, parts)) < plain / 3
+    assert sum(map(sys.getsizeof, parts)) < 0.36 * plain  # Python 3.12 has smaller strings than 3.11
     other = numbered.copy()
     other.add("new.md")
     other.rename(0, "renamed.md")
