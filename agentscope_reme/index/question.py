@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .boosts import Context, Weights
 from .compiled import kernels
 from .corpus import Corpus
-from .entries import BLUR, HEADING
+from .entries import BLUR, HEADING, TITLE
 from .keyword_columns import Ints
 from .largest import top
 
@@ -196,12 +196,35 @@ class Question:
                 np.maximum(best[row], proofs[other], out=best[row])
         return best
 
-    def stretches_with(self, group: Sequence[int]) -> Ints:
-        """The stretches that hold any of some terms, each as often as it holds different ones."""
-        has = self.sum_term == group[0]
-        for other in group[1:]:
-            has |= self.sum_term == other
-        return self.sum_stretch[has]
+    def _postings(self, group: Sequence[int]) -> list[Ints]:
+        """The slots of units with each of some terms, in their text and in their heading path."""
+        ends, count = [0, *accumulate(self.sizes)], len(self.names)
+        return [self.slots[ends[row] : ends[row + 1]] for at in group for row in (at, at + count)]
+
+    def units_with(self, group: Sequence[int]) -> Ints:
+        """The units that hold any of some terms in their text or heading path, some more than once."""
+        return np.concatenate(self._postings(group))
+
+    def are_with(self, group: Sequence[int], slots: Ints) -> NDArray[np.bool_]:
+        """Which of a few units these are."""
+        found = np.zeros(len(slots), bool)
+        for postings in self._postings(group):
+            if len(postings):
+                found |= postings.take(postings.searchsorted(slots), mode="clip") == slots
+        return found
+
+    def found(self, group: Sequence[int]) -> int:
+        """How often some terms stand in texts, heading paths, names and fields: each once in each unit and file."""
+        return sum(self._in_text[at] + self.sizes[at + len(self.names)] + self._labels.sizes[at] for at in group)
+
+    def called(self, group: Sequence[int]) -> Ints:
+        """The files that have any of some terms in their title, an alias or their name."""
+        labels, found = self._labels, []
+        for at in group:
+            begin = sum(labels.sizes[:at])
+            span = slice(begin, begin + labels.sizes[at])
+            found.append(labels.slots[span][labels.tf[span] >= TITLE])
+        return self.corpus.label_files(np.concatenate(found))
 
     def named_outright(self, slots: Ints) -> float:
         """The evidence of the one among some units that has most of the identifiers asked for, or the only word.
@@ -220,9 +243,9 @@ class Question:
             shown += most
         return float(shown.max(initial=0.0)) / self._all_proof if self._all_proof else 0.0
 
-    def named_in_full(self, files: Ints) -> NDArray[np.bool_]:
-        """Whether the names and fields of some files hold every content word."""
-        return self.label_evidence(files) >= self._all_proof * (1 - 1e-9)
+    def named_share(self, files: Ints) -> Floats:
+        """How much of the content words, by what they count as evidence, the names and fields of some files hold."""
+        return self.label_evidence(files) / (self._all_proof or 1.0)
 
     def norms(self, lengths: Ints) -> Floats:
         """The length norm of BM25, for lengths and counts in twentieths."""

@@ -107,8 +107,8 @@ def rank(
     question = Question(corpus, query, context, weights)
     found = candidates(question, context, weights)
     days = days_asked_for(corpus, query, context)
-    holders = holders_of(question)
-    sure = holders.stretches
+    holders = holders_of(question, context)
+    sure = corpus.column("stretch")[holders.slots]
     if len(days[0]):
         sure = np.concatenate((stretches_of_days(corpus, days[0]), sure))
     if context.dense is not None:
@@ -245,11 +245,8 @@ def _score(
     """Scores of the units in the chosen stretches that answer at all."""
     corpus = question.corpus
     slots, own, score, saturated = score_units(question, chosen, found, weights)
-    if len(holders.stretches) and len(question.favoured) and len(chosen):
-        complete = np.logical_and.reduce(question.grouped(saturated) > 0, axis=0)[1:]
-        if context.allowed is not None:
-            complete &= context.allowed[slots]
-        score, holders = kept_below(question, holders, slots, own, score, complete)
+    if len(holders.slots) and len(chosen):
+        score, holders = kept_below(question, holders, slots, own, score)
     if kernels is not None and not len(days[0]) and context.allowed is None and scope is None:
         # What is left is the same for most questions: one loop.
         told = flag_factors(question.query, weights) if is_plain(context) else None

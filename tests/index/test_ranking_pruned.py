@@ -74,6 +74,9 @@ QUERIES = [
     "ERR-7",
     "what was ERR-12 at the river",
     "ERR-3 ERR-4",
+    "ERR-5 market",
+    "violin ERR-9",
+    "花园 ERR-11",
 ]
 
 
