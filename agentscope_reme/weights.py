@@ -11,6 +11,7 @@ class Weights(BaseModel):
     # Added to the score
     session: float = Field(0.3, ge=0, le=5, description="The file, or 64 units of a long one, as a whole.")
     pairs: float = Field(0.4, ge=0, le=5, description="Words that follow each other as in the question.")
+    phrases: float = Field(1.0, ge=0, le=5, description="Words in quotation marks that follow each other as there.")
     labels: float = Field(3.0, ge=0, le=50, description="Name, title, aliases, headings, tags, description.")
     whole_title: float = Field(48.0, ge=0, le=500, description="A title or alias that stands in the question.")
     anchors: float = Field(4.0, ge=0, le=50, description="The words around links of other notes.")

@@ -19,6 +19,7 @@ from .question import Floats, Question
 # than this name nothing in particular.
 MOST_WORDS = 3
 MOST_HOLDERS = 3
+MOST_QUOTING = 64  # stretches: whoever quotes means all that have these words in this order
 _MOST_RARE = 64  # units and names that hold the rarest of them
 ROOM = 0.02  # of the best holder's score, right below it, is where names and links lift notes to, in their order
 # Whoever asks for "Everything search" means the note called Everything: names that hold this much of what was asked
@@ -37,29 +38,37 @@ class Holders:
 def holders_of(question: Question, context: Context) -> Holders:
     """The units with all of a question's few words, where they are few; none where nothing speaks for a note.
 
-    A word in the note's title, an alias or its name is as good as one in the text or above it.
+    A word in the note's title, an alias or its name is as good as one in the text or above it. Of a question that
+    quotes they are those that quote the same, whatever else it asks for.
     """
-    none, column = np.zeros(0, np.int64), question.corpus.column
-    words = _words(question)
-    if not 0 < len(words) <= MOST_WORDS or not len(question.linked if len(words) == 1 else question.favoured):
-        return Holders(none)
-    words = sorted(words, key=question.found)
-    if not 0 < question.found(words[0]) <= _MOST_RARE:
-        return Holders(none)
-    called = question.called(words[0])
-    entries = [question.corpus.by_id[number] for number in called.tolist()]
-    found = distinct(np.concatenate((question.units_with(words[0]), *(entry.slots for entry in entries if entry))))
-    for word in words[1:]:
-        found = found[question.are_with(word, found) | are_in(column("file")[found], question.called(word))]
-    if len(called):  # some word must be in the text, or the note is named by all
-        found = found[np.logical_or.reduce([question.are_with(word, found) for word in words])]
-    # What counts less for what it is, a question, a copy or superseded, holds nothing down.
-    found = found[column("flags")[found] & (ASKS | REPEATS) == 0]
+    column, speaking = question.corpus.column, question.linked if len(question.proving) == 1 else question.favoured
+    found, most = question.quoting, MOST_QUOTING
+    if not len(found):
+        found, most = _with_all(question) if len(speaking) else found, MOST_HOLDERS
+    if len(found):
+        # What counts less for what it is, a question, a copy or superseded, holds nothing down.
+        found = found[column("flags")[found] & (ASKS | REPEATS) == 0]
     if context.demoted:
         found = found[~among(column("file")[found], context.demoted)]
     if context.allowed is not None:
         found = found[context.allowed[found]]
-    return Holders(found if len(distinct(column("stretch")[found])) <= MOST_HOLDERS else none)
+    return Holders(found if len(distinct(column("stretch")[found])) <= most else found[:0])
+
+
+def _with_all(question: Question) -> Ints:
+    """The units with all words of a question, where these are few and the rarest is rare."""
+    none, file = np.zeros(0, np.int32), question.corpus.column("file")
+    words = sorted(_words(question), key=question.found)
+    if not 0 < len(words) <= MOST_WORDS or not 0 < question.found(words[0]) <= _MOST_RARE:
+        return none
+    called = question.called(words[0])
+    entries = [question.corpus.by_id[number] for number in called.tolist()]
+    found = distinct(np.concatenate((question.units_with(words[0]), *(entry.slots for entry in entries if entry))))
+    for word in words[1:]:
+        found = found[question.are_with(word, found) | are_in(file[found], question.called(word))]
+    if len(called):  # some word must be in the text, or the note is named by all
+        found = found[np.logical_or.reduce([question.are_with(word, found) for word in words])]
+    return found
 
 
 def _words(question: Question) -> Sequence[Sequence[int]]:

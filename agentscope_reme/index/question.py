@@ -6,7 +6,7 @@ and of its sections 5 and 9.4 for what notes have besides. ``docs/search.md`` ha
 
 import math
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from .boosts import Context, Weights
 from .compiled import kernels
 from .corpus import Corpus
 from .entries import BLUR, HEADING, TITLE
+from .following import following, quoting
 from .keyword_columns import Ints
 from .largest import top
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 K1, B = 1.2, 0.75
+SATURATED = 2.2  # a word that stands as often as one likes
 STRETCH_K1 = 2.0
 UNIT = BLUR[0]  # counts are in twentieths of a term
 LEAST_TELLING = 100  # units; with fewer, a word that none has would outweigh all others
@@ -36,49 +38,6 @@ MOST_TITLES = 100  # files whose names are compared with the question letter by 
 def idf(count: int, total: int) -> float:
     """Lucene's: ``ln(1 + (N - n + 0.5) / (n + 0.5))``."""
     return math.log(1 + (total - count + 0.5) / (count + 0.5))
-
-
-def following(keys: Ints, sizes: Sequence[int], pairs: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
-    """Slots in which the second word of a pair stands one or two places after the first, and which pair it is.
-
-    ``keys`` are ``slot << 16 | place`` of every occurrence, ascending, one word's after the other's; ``sizes`` is how
-    many each word has, and ``pairs`` are numbers of words. Slots ascend and are distinct for each pair.
-    """
-    if kernels is not None:
-        found: tuple[Ints, Ints] = kernels.following(keys, sizes, pairs)
-        return found
-    ends = [0, *accumulate(sizes)]
-    words = [keys[begin:end] for begin, end in pairwise(ends)]
-    looked: list[Ints] = []
-    begins: list[Ints] = []
-    follows: list[Ints] = []
-    counts: list[int] = []
-    for one, two in pairs:
-        first, second = words[one], words[two]
-        if not len(first) or not len(second):
-            counts.append(0)
-            continue
-        # The next one after each, or the last one before; beyond the end it is one that does not follow.
-        if len(first) <= len(second):
-            begins.append(first)
-            follows.append(second.take(second.searchsorted(first, "right"), mode="clip"))
-            looked.append(first)
-        else:
-            begins.append(first.take(first.searchsorted(second) - 1, mode="clip"))
-            follows.append(second)
-            looked.append(second)
-        counts.append(len(looked[-1]))
-    if not looked:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    gap = np.concatenate(follows) - np.concatenate(begins)
-    hits = ((gap > 0) & (gap <= 2)).nonzero()[0]
-    slots = np.concatenate(looked)[hits] >> 16
-    number = np.arange(len(pairs)).repeat(counts)[hits]
-    new = np.empty(len(hits), bool)
-    new[:1] = True
-    np.not_equal(slots[1:], slots[:-1], out=new[1:])
-    new[1:] |= number[1:] != number[:-1]
-    return slots[new], number[new]
 
 
 def _shared(body: Ints, head: Ints) -> int:
@@ -112,7 +71,8 @@ class Question:
 
     ``groups`` are the content words with their alternatives, those that count as evidence in ``proving``, all as
     numbers of terms. ``pair_slots`` are where two neighbouring words of the question follow each other, ``pair`` which
-    two these are and ``pair_worth`` what each two are worth; ``pair_stretch`` is where each of these slots lies.
+    two these are and ``pair_worth`` what each two are worth; ``pair_stretch`` is where each of these slots lies. What
+    the question quotes is among these pairs; ``quoting`` are the slots that hold all of it.
     ``ideal`` is the score of a unit that holds every word as often as it likes; ``possible`` the same for the evidence.
     ``bonus`` (by file id) comes from names, fields and links; only the files in ``favoured`` have any. ``linked`` are
     those of which others' links speak, each once.
@@ -138,9 +98,12 @@ class Question:
         self.pair_worth = np.zeros(0)
         if weights.pairs:
             self._find_pairs()
-        self.ideal = 2.2 * self._most()
+        self.quoting = _NO_SLOTS
+        if query.phrases and weights.phrases:
+            self._find_quotations()
+        self.ideal = SATURATED * (self._alone() + self._most(self.groups))
         self._all_proof = sum(max(self._proof[at] for at in group) for group in self.proving)
-        self.possible = 2.2 * self._all_proof
+        self.possible = SATURATED * self._all_proof
         self.linked, self._by_links = _NO_SLOTS, np.zeros(0)
         self._label_proof: Floats | None = None
         self.bonus, self.favoured = self._bonus()
@@ -255,10 +218,12 @@ class Question:
         norms += least
         return norms
 
-    def _most(self) -> float:
+    def _most(self, groups: Sequence[Sequence[int]]) -> float:
+        return sum(max(self._worth[at] for at in group) for group in groups)
+
+    def _alone(self) -> float:
         grouped = {at for group in self.groups for at in group}
-        alone = sum(worth for at, worth in enumerate(self._worth) if at not in grouped)
-        return alone + sum(max(self._worth[at] for at in group) for group in self.groups)
+        return sum(worth for at, worth in enumerate(self._worth) if at not in grouped)
 
     # --- postings -------------------------------------------------------------------------------------------------
 
@@ -346,11 +311,25 @@ class Question:
             return
         keys, sizes = units.occurrences(self._gathered.first(len(self.names)))
         self.pair_slots, self.pair = following(keys, sizes, pairs)
+        self._locate_pairs()
+        text, weight = self._in_text, self._weights.pairs
+        self.pair_worth = np.array([weight * idf(max(text[one], text[two]), self._units) for one, two in pairs])
+
+    def _locate_pairs(self) -> None:
         self.pair_stretch = self.corpus.column("stretch").take(self.pair_slots)
         if kernels is None:
             self.pair_stretch = self.pair_stretch.astype(np.intp)
-        text, weight = self._in_text, self._weights.pairs
-        self.pair_worth = np.array([weight * idf(max(text[one], text[two]), self._units) for one, two in pairs])
+
+    def _find_quotations(self) -> None:
+        """What stands in quotation marks counts like a pair, and as much as its words can."""
+        phrases, first = self.query.phrases, len(self.pair_worth)
+        slots, number, self.quoting = quoting(self.corpus.units, phrases)
+        self.pair_slots = np.concatenate((self.pair_slots, slots))
+        self.pair = np.concatenate((self.pair, number + np.int32(first)))
+        inside = [[group for group in self.groups if self.names[group[0]] in phrase] for phrase in phrases]
+        worth = [self._weights.phrases * SATURATED * self._most(groups) for groups in inside]
+        self.pair_worth = np.concatenate((self.pair_worth, worth))
+        self._locate_pairs()
 
     # --- files ----------------------------------------------------------------------------------------------------
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from agentscope_reme.index import largest, titles
 from agentscope_reme.index.boosts import Weights
 from agentscope_reme.index.compiled import form, kernels
+from agentscope_reme.index.following import following
 from agentscope_reme.index.gathered import Gathered
 from agentscope_reme.index.keyword import KeywordIndex
 from agentscope_reme.index.keyword_columns import build_columns
 from agentscope_reme.index.postings import Postings
-from agentscope_reme.index.question import following
 from agentscope_reme.index.ranking import rank
 from agentscope_reme.index.retrieval import Request
 
@@ -36,6 +36,8 @@ EVERY_WEIGHT = [
     Weights(pairs=0, session=0, damping=0),
     Weights(date=0, when=0, speaker=0, memory=0, superseded=0),
     Weights(asks=0, repeats=0, corrects=0),
+    Weights(phrases=0, labels=0),
+    Weights(pairs=0, phrases=5),
 ]
 FILTERS = [None, {"path": "daily/2026-02"}, {"since": "2026-03-03", "until": "2026-03-06"}]
 

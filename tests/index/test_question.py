@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentscope_reme.index.question import following
+from agentscope_reme.index.following import following
 
 places = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), unique=True, max_size=12).map(sorted)
 

@@ -77,6 +77,8 @@ QUERIES = [
     "ERR-5 market",
     "violin ERR-9",
     "花园 ERR-11",
+    'who has the "river bridge alarm"',
+    "“花园密码” “钥匙 violin”",
 ]
 
 

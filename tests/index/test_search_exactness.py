@@ -25,6 +25,7 @@ QUERIES = [
     "What did Ann say about the garden on March 5?",
     "get_user_name",
     "alarm bridge",
+    '"river bridge" garden',
 ]
 
 sentence = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(lambda words: " ".join(words) + ".")
