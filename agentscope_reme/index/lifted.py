@@ -20,6 +20,7 @@ from .question import Floats, Question
 MOST_WORDS = 3
 MOST_HOLDERS = 3
 MOST_QUOTING = 64  # stretches: whoever quotes means all that have these words in this order
+QUOTED_ENOUGH = 0.25  # of a question, by worth: a long one that quotes in passing asks for more than these words
 _MOST_RARE = 64  # units and names that hold the rarest of them
 ROOM = 0.02  # of the best holder's score, right below it, is where names and links lift notes to, in their order
 # Whoever asks for "Everything search" means the note called Everything: names that hold this much of what was asked
@@ -39,12 +40,12 @@ def holders_of(question: Question, context: Context) -> Holders:
     """The units with all of a question's few words, where they are few; none where nothing speaks for a note.
 
     A word in the note's title, an alias or its name is as good as one in the text or above it. Of a question that
-    quotes they are those that quote the same, whatever else it asks for.
+    quotes (and not only in passing) they are those that quote the same, whatever else it asks for.
     """
     column, speaking = question.corpus.column, question.linked if len(question.proving) == 1 else question.favoured
     found, most = question.quoting, MOST_QUOTING
-    if not len(found):
-        found, most = _with_all(question) if len(speaking) else found, MOST_HOLDERS
+    if not len(found) or question.quoted_share < QUOTED_ENOUGH:
+        found, most = _with_all(question) if len(speaking) else found[:0], MOST_HOLDERS
     if len(found):
         # What counts less for what it is, a question, a copy or superseded, holds nothing down.
         found = found[column("flags")[found] & (ASKS | REPEATS) == 0]

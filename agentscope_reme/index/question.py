@@ -72,7 +72,8 @@ class Question:
     ``groups`` are the content words with their alternatives, those that count as evidence in ``proving``, all as
     numbers of terms. ``pair_slots`` are where two neighbouring words of the question follow each other, ``pair`` which
     two these are and ``pair_worth`` what each two are worth; ``pair_stretch`` is where each of these slots lies. What
-    the question quotes is among these pairs; ``quoting`` are the slots that hold all of it.
+    the question quotes is among these pairs; ``quoting`` are the slots that hold all of it, and ``quoted_share`` is
+    how much of all content words it is, by worth.
     ``ideal`` is the score of a unit that holds every word as often as it likes; ``possible`` the same for the evidence.
     ``bonus`` (by file id) comes from names, fields and links; only the files in ``favoured`` have any. ``linked`` are
     those of which others' links speak, each once.
@@ -98,7 +99,7 @@ class Question:
         self.pair_worth = np.zeros(0)
         if weights.pairs:
             self._find_pairs()
-        self.quoting = _NO_SLOTS
+        self.quoting, self.quoted_share = _NO_SLOTS, 0.0
         if query.phrases and weights.phrases:
             self._find_quotations()
         self.ideal = SATURATED * (self._alone() + self._most(self.groups))
@@ -330,6 +331,8 @@ class Question:
         worth = [self._weights.phrases * SATURATED * self._most(groups) for groups in inside]
         self.pair_worth = np.concatenate((self.pair_worth, worth))
         self._locate_pairs()
+        quoted = [group for group in self.groups if any(group in groups for groups in inside)]
+        self.quoted_share = self._most(quoted) / (self._most(self.groups) or 1.0)
 
     # --- files ----------------------------------------------------------------------------------------------------
 

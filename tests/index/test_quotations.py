@@ -66,6 +66,19 @@ async def test_a_note_called_like_one_of_the_words_comes_after(put, open_index):
     assert await paths(open_index(), 'the peer says "connection reset by peer" today') == ["log.md", "Peer.md"]
 
 
+async def test_a_long_question_that_quotes_in_passing_still_means_the_note_it_names(put, open_index):
+    put("Tiramisu.md", "Mascarpone.\n")
+    put("log.md", "A cold start.\n")
+    for number, word in enumerate(
+        ["oven", "savoiardi", "guests", "birthday", "saturday", "neighbour", "coffee", "bowl"]
+    ):
+        put(f"{number}.md", f"Something of the {word}.\n")
+    question = (
+        'neighbour, guests, birthday: how much coffee, savoiardi, what bowl for tiramisu? It was "a cold start", oven'
+    )
+    assert (await paths(open_index(), question))[0] == "Tiramisu.md"
+
+
 async def test_a_note_with_the_quoted_title_is_first(put, open_index):
     put("books/深度工作.md", "纽波特写的书。\n")
     put("daily/2026-03-01.md", "在读深度工作，第三章。\n")
