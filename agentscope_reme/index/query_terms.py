@@ -16,6 +16,7 @@ from .identifiers import Compound, apart_of, is_same_name, is_unmistakable, plai
 from .question_signs import ASKING, COUNT, LETTER, NUMBER, QUOTE, normalised_with, signs_of
 from .spaced_numbers import spaced_numbers
 from .words import emoji_of, every_word, has_word, is_run, placed_pieces, segments, words_of
+from .written_otherwise import names_otherwise, numbers_otherwise
 
 # What the larger pieces of an identifier, or a date without its year, and its plain parts weigh beside the whole.
 _PIECE_WEIGHT = 0.5
@@ -166,6 +167,9 @@ def _add_text(parts: _Parts, text: str, tokenizer: QueryTokenizer, has_numbers: 
         for term in groups:
             parts.weigh(term, _PIECE_WEIGHT)
     together = _counted(parts, text, tokenizer) if has_counts and not text.isascii() else []
+    otherwise = list(numbers_otherwise(text)) if has_numbers else []
+    if "." in text:
+        otherwise += names_otherwise(text)
     for begin, piece in placed_pieces(text):
         end = begin + len(piece)
         if is_run(piece):
@@ -173,6 +177,9 @@ def _add_text(parts: _Parts, text: str, tokenizer: QueryTokenizer, has_numbers: 
         elif not any(one.begin <= begin and not has_word(text[one.stop : end]) for one in numbers if begin < one.stop):
             here = [same for start, stop, same in together if start < end and begin < stop]
             also = {term: weight for same in here for term, weight in same.items()}
+            for one in otherwise:
+                if one.begin < end and begin < one.stop:
+                    also |= dict.fromkeys(one.terms, _PIECE_WEIGHT)
             if beside := term_beside(piece, text[end : end + 1]):
                 also[beside] = 1.0
             _add_piece(parts, piece, tokenizer, also)

@@ -54,6 +54,14 @@ NOTES = {
     "shirt": "T恤和短裤放在抽屉里。",
     "skirt": "裙子和长裤放在柜子里。",
     "stick": "照片都在U盘里。",
+    "visitors in June": "The site had 1.6k visitors, fewer than hoped.",
+    "visitors in May": "The site had 1.5k visitors, more than hoped.",
+    "walk": "Walked 12,500 steps along the coast.",
+    "hike": "Walked 13,500 steps along the coast.",
+    "rye": "Rye flour: 3.5 kg for the whole week, from the mill.",
+    "wheat": "Wheat flour: 2.5 kg for the whole week, from the mill.",
+    "servers": "The servers have dotnet and nothing else installed.",
+    "laptops": "The laptops have perl and nothing else installed.",
 }
 ASKED = [
     ("Mueller bakery", "baker"),
@@ -111,6 +119,13 @@ ASKED = [
     ("T 恤 抽屉", "shirt"),
     ("T恤", "shirt"),
     ("u盘照片", "stick"),
+    ("1500 visitors", "visitors in May"),
+    ("1,500 visitors", "visitors in May"),
+    ("12.5k steps", "walk"),
+    ("12.5K steps", "walk"),
+    ("3,5 kg", "rye"),
+    ("3,50 kg", "rye"),
+    (".NET installed", "servers"),
 ]
 
 
