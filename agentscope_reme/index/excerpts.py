@@ -13,7 +13,7 @@ from .corpus import Corpus
 from .derived import DerivedTexts
 from .files import KnownFile
 from .packing import ELLIPSIS, SMALLEST_CLIP, Excerpt, Group, clip_text, count_tokens
-from .speakers import spoken
+from .speakers import shown_turn
 from .texts import PackedTexts
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class ExcerptReader:
         speaker = corpus.speakers[speaker_id] if speaker_id >= 0 else ""
         if not text and file.entry.units == 1:
             text = file.entry.title  # an empty note has nothing else to show
-        shown = (spoken(speaker, text) if speaker else text).strip("\n")
+        shown = (shown_turn(speaker, text) if speaker else text).strip("\n")
         if not shown or shown.isspace():
             return None
         return _excerpt((file.path, number, first, last, shown, score, speaker, day, file.is_journal, False))
@@ -124,14 +124,15 @@ class ExcerptReader:
         return excerpt._replace(text=text, first=first, last=last, clipped=True)
 
     def joined(self, group: Group) -> str:
-        """The text of a hit: the file's own lines, or turn by turn where they were dressed or cut."""
+        """The text of a hit: the file's own lines, or turn by turn where all are turns, or one was cut."""
         if len(group.excerpts) == 1:
             return group.excerpts[0].text
         parts = sorted(group.excerpts, key=attrgetter("number"))
         file = self.file(group)
         # Between the statements of a long-term note stand lines that are no text: where each of them is said.
         stated = str(file.shown()[1].get("generator") or "").startswith("dream@")
-        plain = not stated and not any(part.speaker or part.clipped for part in parts)
+        said = all(part.speaker for part in parts)
+        plain = not (stated or said or any(part.clipped for part in parts))
         if plain and not file.is_journal:
             first, last = file.entry.slot_of(parts[0].number), file.entry.slot_of(parts[-1].number)
             begin, stop = self._corpus.column("begin").item(first), self._corpus.column("stop").item(last)
@@ -139,7 +140,7 @@ class ExcerptReader:
             data = self._bytes(file, begin, stop) if near else None
             if data is not None:
                 return _shown(data).strip("\n")
-        apart = "\n" if stated or all(part.speaker for part in parts) else "\n\n"
+        apart = "\n" if stated or said else "\n\n"
         return apart.join(part.text for part in parts)
 
     def _near(self, entry: KnownFile, parts: Sequence[Excerpt], size: int) -> bool:

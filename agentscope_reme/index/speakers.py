@@ -16,6 +16,7 @@ _BOLD = expression(
 _PLAIN = expression(
     rf"{_LEAD}{_TIME}?(?P<name>[^\W\d_][^\W_]*(?:[ .'’·-][^\W_]+){{0,2}})[ \t]*{_TIME}?[:：](?=[ \t]|[^\x00-\x7f])"
 )
+_TASK = expression(r"[ \t>]*(?:[-*+]|\d{1,4}[.)])[ \t]+\[[ xX]\][ \t]")
 _ITEM, _CLOCK = re.compile(r"[ \t>]*(?:[-*+]|\d{1,4}[.)])[ \t]"), re.compile(r"\d:\d\d")
 _LONGEST_PLAIN = 30
 _LONGEST_CHINESE = 10
@@ -124,3 +125,8 @@ def spoken(speaker: str, text: str) -> str:
             stop = behind.end()
         at = text.find(speaker, at + 1, last + len(speaker))
     return f"{speaker}: {text[stop:]}".rstrip()
+
+
+def shown_turn(speaker: str, text: str) -> str:
+    """A turn as it is shown: as :func:`spoken`, but a task as it stands, whose box says whether it is done."""
+    return text if _TASK.match(text) else spoken(speaker, text)

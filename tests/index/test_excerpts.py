@@ -132,3 +132,38 @@ async def test_a_long_turn_is_taken_apart_once_for_all_its_passages(put, open_in
     hits = (await index.search("zebra grazes river", 5, token_budget=4_000)).hits
     assert sum(hit.text.count("zebra") for hit in hits) > 50
     assert len(taken_apart) <= 2  # once by its line, and where another text was shown between
+
+
+MEETING = """# Weekly
+
+## Attendees
+Ines, Pavel, Noor
+
+## Notes
+- Pavel: the nightly export failed because of the row lock.
+- Noor wants to retire the build box.
+
+## Actions
+- [ ] Pavel: move the export
+- [x] Noor: list the jobs of the build box
+- [ ] Ines: ask about the export
+"""
+
+
+async def test_a_note_in_which_some_lines_begin_with_names_is_shown_with_its_own_lines(put, open_index):
+    put("weekly.md", MEETING)
+    (hit,) = (await open_index().search("what did Pavel say about the export and the build box")).hits
+    assert hit.text == "\n".join(MEETING.splitlines()[hit.start_line - 1 : hit.end_line])
+    assert "## Actions" in hit.text
+
+
+@pytest.mark.parametrize("limit", [1, 5])
+async def test_a_task_with_a_name_is_shown_with_its_box(put, open_index, limit):
+    tasks = (
+        "- [ ] Pavel: move the export\n- [x] Noor: list the jobs\n- [X] Noor: tell Pavel\n1. [ ] Pavel: count\n"
+    )
+    put("tasks.md", tasks)
+    for query, line in (("move export", "- [ ] Pavel: move the export"), ("list jobs", "- [x] Noor: list the jobs")):
+        hits = (await open_index().search(query, limit=limit)).hits
+        assert line in hits[0].text.splitlines()
+        assert set(hits[0].text.splitlines()) <= set(tasks.splitlines())
