@@ -159,9 +159,7 @@ async def test_a_note_in_which_some_lines_begin_with_names_is_shown_with_its_own
 
 @pytest.mark.parametrize("limit", [1, 5])
 async def test_a_task_with_a_name_is_shown_with_its_box(put, open_index, limit):
-    tasks = (
-        "- [ ] Pavel: move the export\n- [x] Noor: list the jobs\n- [X] Noor: tell Pavel\n1. [ ] Pavel: count\n"
-    )
+    tasks = "- [ ] Pavel: move the export\n- [x] Noor: list the jobs\n- [X] Noor: tell Pavel\n1. [ ] Pavel: count\n"
     put("tasks.md", tasks)
     for query, line in (("move export", "- [ ] Pavel: move the export"), ("list jobs", "- [x] Noor: list the jobs")):
         hits = (await open_index().search(query, limit=limit)).hits
