@@ -23,9 +23,6 @@ from .standing import Standing, standing_of
 from .titles import look_at_names, names_worth
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ..vault.notes import Vault
     from ..weights import Weights
     from .embedding import Asked
@@ -91,8 +88,8 @@ class Retriever:
         want = min(MOST_RANKED, max(40, 8 * limit, budget // 24))
         context = self._context(query, request, today)
         ranked = rank(corpus, query, context, self._weights, want)
-        if not ranked.found:
-            return SearchResult("none", note=_nothing(request, query, context.allowed), query=request.query), set()
+        if not (ranked.found or self._names_a_note(ranked, context)):
+            return SearchResult("none", note=_nothing(request, query, context), query=request.query), set()
         score = self._sentence_score(query)
         reader = ExcerptReader(self._vault, corpus, self._chunk_chars, score, self._derived)
         slots, scores, files, numbers = self._shown(ranked, request)
@@ -188,6 +185,13 @@ class Retriever:
             ),
         )
 
+    def _names_a_note(self, ranked: Any, context: Any) -> bool:
+        """Whether the question names somebody who speaks, which alone proves nothing, and of whom there is a note."""
+        if not context.name_terms or not len(ranked.slots):
+            return False
+        files = self._store.corpus.column("file")[ranked.slots].astype("int64")
+        return any(context.titles(files))
+
     def _rejected(self, ranked: Any, request: Request) -> str:
         corpus = self._store.corpus
         slot, score = int(ranked.slots[0]), float(ranked.scores[0])
@@ -271,13 +275,14 @@ class Retriever:
         return score
 
 
-def _nothing(request: Request, query: "QueryTerms", allowed: "NDArray[np.bool_] | None") -> str:
-    if allowed is not None and not allowed.any():
+def _nothing(request: Request, query: "QueryTerms", context: Any) -> str:
+    if context.allowed is not None and not context.allowed.any():
         return "the filter allows nothing: no text has all that it asks for"
     if query.stop_only:
         return "the query has nothing but function words, by which no text is found; ask with words of content"
     note = "nothing that the filter allows" if request.filter else "nothing"
-    return f"{note} shares a word with the query" + (", or is from the day it asks for" if query.dates else "")
+    name = " other than a name" if context.name_terms else ""
+    return f"{note} shares a word with the query{name}" + (", or is from the day it asks for" if query.dates else "")
 
 
 def _as_day(text: str, last: bool, today: date) -> str:

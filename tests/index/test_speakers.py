@@ -61,3 +61,27 @@ def test_of_very_many_headings_so_many_are_read_into_terms_as_a_note_is_found_by
     ]
     every = [term for term, weight in (*named, *((term, HEAD) for term in headings)) for _ in range(weight)]
     assert found == every[:LABEL_TOKENS]
+
+
+TALK = (
+    "**Noor**: The build box goes in October.\n\n**Pavel**: Then the jobs have to move.\n\n**Noor**: I have a list.\n"
+)
+NOOR = "---\naliases: [Noor]\n---\n# Noor Rahmani\nBuild engineer. Vegetarian.\n"
+
+
+async def test_who_asks_about_somebody_who_speaks_and_of_whom_there_is_a_note_gets_it(put, open_index):
+    put("talk.md", TALK)
+    put("people/Noor Rahmani.md", NOOR)
+    put("soup.md", "Lentils, carrots and cumin.\n")
+    result = await open_index().search("what does Noor eat")
+    assert (result.status, result.hits[0].path) == ("weak", "people/Noor Rahmani.md")
+    result = await open_index().search("what does Pavel eat")
+    assert (result.status, result.hits) == ("none", ())
+
+
+async def test_a_name_alone_is_no_hit_and_the_note_says_so(put, open_index):
+    put("talk.md", TALK)
+    result = await open_index().search("what does Noor eat")
+    assert (result.status, result.hits) == ("none", ())
+    assert result.note == "nothing shares a word with the query other than a name"
+    assert (await open_index().search("what do cats eat")).note == "nothing shares a word with the query"
