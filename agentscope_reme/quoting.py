@@ -46,11 +46,17 @@ def search_text(result: SearchResult) -> str:
     return "\n".join([*lines, *map(passage_text, result.hits)])
 
 
+def heading_trail(hit: SearchHit) -> str:
+    """The title of a passage's note and the headings above it; a heading that only repeats the title is left out."""
+    below = hit.headings[1:] if hit.headings[:1] == (hit.title,) else hit.headings
+    return " › ".join(part for part in (hit.title, *below) if part)
+
+
 def passage_text(hit: SearchHit, *, brief: bool = False) -> str:
     """Render one passage in its fence. ``brief`` leaves out score and links, and defuses AgentScope's wrappers too:
     for passages that nobody asked for, which are put between the messages of a conversation.
     """
-    told = " › ".join(part for part in (hit.title, *hit.headings) if part)
+    told = heading_trail(hit)
     names = {note.path: note.name for note in hit.linked}
     linked = [_named(path, names.get(path, "")) for path in dict.fromkeys((*hit.outlinks, *hit.inlinks))]
     facts = [f'source="{attribute(hit.source)}"']

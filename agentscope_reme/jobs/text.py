@@ -23,6 +23,7 @@ from ..models import (
     SearchResult,
     Traversal,
 )
+from ..quoting import heading_trail
 from .values import Diagnosis, Health, HelpText, Status
 
 if TYPE_CHECKING:
@@ -110,8 +111,8 @@ def _plain(value: Any) -> Any:
 def _search(result: SearchResult) -> Shown:
     blocks = []
     for number, hit in enumerate(result.hits, 1):
-        where = " › ".join(part for part in (hit.title, *hit.headings) if part)
-        head = "  ".join(part for part in (f"{number}. {hit.source}", hit.date, f"{hit.score:.3f}", where) if part)
+        facts = (f"{number}. {hit.source}", hit.date, f"{hit.score:.3f}", heading_trail(hit))
+        head = "  ".join(part for part in facts if part)
         blocks.append(
             "\n".join(
                 [head, *(f"   {line}" for line in (*hit.text.strip().splitlines(), *map(_neighbour, hit.linked)))]
@@ -127,7 +128,7 @@ def _neighbour(note: LinkedNote) -> str:
     arrow = "→" if note.direction == "out" else "←"
     predicate = f"{note.predicate}: " if note.predicate else ""
     about = ": ".join(" ".join(part.split()) for part in (note.name, note.description) if part)
-    missing = "" if note.exists else "  (no such note)"
+    missing = "" if note.exists else "  (no note at this path)"
     return f"{arrow} {predicate}{note.path}{f'  {about}' if about else ''}{missing}"
 
 
@@ -154,7 +155,7 @@ def _health(health: Health) -> Shown:
 
 def _loose(link: LooseLink) -> str:
     why = {"ambiguous": f"may be any of {', '.join(link.candidates)}", "outside": "lies outside the vault"}
-    return f"link: {link.path}:{link.line} to {link.target}: {why.get(link.kind, 'there is no such note')}"
+    return f"link: {link.path}:{link.line} to {link.target}: {why.get(link.kind, 'there is no note at this path')}"
 
 
 def _page(page: NotePage) -> Shown:

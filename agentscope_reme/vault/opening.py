@@ -40,7 +40,7 @@ def opened(root: Path, path: str) -> Iterator[Opened]:
     try:
         status = os.fstat(descriptor)
         if modes.S_ISDIR(status.st_mode):
-            raise NoteNotFound(f"{path} is a folder, not a file; list it instead", path)
+            raise NoteNotFound(f"{path} is a folder, not a file; name a file in it", path)
         if not modes.S_ISREG(status.st_mode):
             raise NoteNotFound(f"{path} is not a regular file", path)
         yield Opened(descriptor, status, real)

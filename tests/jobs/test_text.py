@@ -17,11 +17,25 @@ from agentscope_reme.models import (
     SearchResult,
     Traversal,
 )
+from agentscope_reme.quoting import search_text
 from agentscope_reme.vault.notes import NoteList, NoteStat
 
 HIT = SearchHit(
     "daily/2026-03-11/搬家.md", 4, 6, "Line one\n第二行\n", 0.8766, title="搬家", headings=("Dates",), date="2026-03-11"
 )
+
+
+def test_a_heading_that_repeats_the_title_is_not_shown_twice() -> None:
+    for headings, where in (
+        (("Kiln",), "Kiln"),
+        (("Kiln", "Firing"), "Kiln › Firing"),
+        (("Firing", "Kiln"), "Kiln › Firing › Kiln"),
+        (("Kiln", "Kiln"), "Kiln › Kiln"),
+        ((), "Kiln"),
+    ):
+        hit = SearchHit("kiln.md", 4, 6, "1240 degrees\n", 0.5, title="Kiln", headings=headings)
+        assert as_text(SearchResult("ok", (hit,))).body.startswith(f"1. kiln.md:4-6  0.500  {where}\n")
+        assert f' title="{where}" ' in search_text(SearchResult("ok", (hit,)))
 
 
 def test_a_hit_shows_where_it_is_when_it_was_and_what_it_says() -> None:
@@ -80,7 +94,7 @@ def test_nodes_and_walks_show_names_and_ways() -> None:
     near = LinkedNote("b.md", "B", "about b", "out", "a.md", 1, "made_of")
     shown = as_text(Traversal("a.md", (near, far, LinkedNote("ghost.md", exists=False)), more=True))
     assert shown.body.split("\n") == [
-        "a.md", "  → made_of: b.md  B: about b", "    ← c.md  C  (via b.md)", "  → ghost.md  (no such note)",
+        "a.md", "  → made_of: b.md  B: about b", "    ← c.md  C  (via b.md)", "  → ghost.md  (no note at this path)",
     ]  # fmt: skip
     assert "raise the limit" in shown.remark
     assert "nothing" in as_text(Traversal("a.md")).remark
@@ -101,7 +115,7 @@ def test_a_diagnosis_names_links_that_lead_nowhere_without_calling_the_index_uns
     assert found.sound
     remark = as_text(found).remark
     assert "a.md:3 to same: may be any of x/same.md, y/same.md" in remark
-    assert "a.md:4 to ghost.md: there is no such note" in remark
+    assert "a.md:4 to ghost.md: there is no note at this path" in remark
     assert "a.md:5 to ../x.md: lies outside the vault" in remark
     assert "conflict copy, not indexed: b (conflicted copy).md" in remark
 

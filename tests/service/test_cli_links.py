@@ -58,7 +58,7 @@ def test_traverse_walks_as_far_and_in_the_direction_asked_for(run: Run, notes: P
         "digest/wiki/kiln.md",
         "  → made_of: digest/wiki/wood.md  Wood",
         "  ← daily/2026-03-11.md  2026-03-11",
-        "    → ghost.md  (no such note)  (via digest/wiki/wood.md)",
+        "    → ghost.md  (no note at this path)  (via digest/wiki/wood.md)",
     ]
     found = json.loads(run("traverse", "digest/wiki/kiln.md", "--direction", "in", "--json")[1])
     assert ([note["path"] for note in found["notes"]], found["more"]) == (["daily/2026-03-11.md"], False)
@@ -71,7 +71,7 @@ def test_doctor_names_loose_links_and_conflict_copies_and_is_content(run: Run, n
     code, out, err = run("doctor")
     assert code == 0
     assert "is what the files give" in out
-    assert "digest/wiki/wood.md:4 to ghost.md: there is no such note" in err
+    assert "digest/wiki/wood.md:4 to ghost.md: there is no note at this path" in err
     assert "conflict copy, not indexed: daily/2026-03-11 (conflicted copy 2026-03-12).md" in err
 
 
