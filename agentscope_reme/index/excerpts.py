@@ -13,7 +13,7 @@ from .corpus import Corpus
 from .derived import DerivedTexts
 from .files import KnownFile
 from .packing import ELLIPSIS, SMALLEST_CLIP, Excerpt, Group, clip_text, count_tokens
-from .speakers import shown_turn
+from .speakers import is_task, spoken
 from .texts import PackedTexts
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ class ExcerptReader:
         speaker = corpus.speakers[speaker_id] if speaker_id >= 0 else ""
         if not text and file.entry.units == 1:
             text = file.entry.title  # an empty note has nothing else to show
-        shown = (shown_turn(speaker, text) if speaker else text).strip("\n")
+        is_turn = speaker and not ("[" in text and is_task(text))  # most turns hold no bracket
+        shown = (spoken(speaker, text) if is_turn else text).strip("\n")
         if not shown or shown.isspace():
             return None
         return _excerpt((file.path, number, first, last, shown, score, speaker, day, file.is_journal, False))

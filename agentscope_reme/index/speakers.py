@@ -127,6 +127,6 @@ def spoken(speaker: str, text: str) -> str:
     return f"{speaker}: {text[stop:]}".rstrip()
 
 
-def shown_turn(speaker: str, text: str) -> str:
-    """A turn as it is shown: as :func:`spoken`, but a task as it stands, whose box says whether it is done."""
-    return text if _TASK.match(text) else spoken(speaker, text)
+def is_task(text: str) -> bool:
+    """Whether a text is an item of a list with a box, which says whether it is done: ``- [x] Ann: call Ben``."""
+    return _TASK.match(text) is not None
