@@ -150,7 +150,14 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
     # --- life -----------------------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> "ReMe":
-        return await self.start()
+        try:
+            return await self.start()
+        except BaseException:  # nothing comes by ``__aexit__`` that could not come in: no watcher stays behind
+            try:
+                await self.close()
+            except Exception:
+                logger.warning("A ReMe that could not be started was not closed either.", exc_info=True)
+            raise
 
     async def __aexit__(self, *exc: object) -> None:
         await self.close()

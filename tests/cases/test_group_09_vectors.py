@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentscope_reme import ReMe
-from agentscope_reme.errors import ConfigError
+from agentscope_reme.errors import ConfigError, StateError
 from agentscope_reme.index import embedding, vectors_upkeep
 from tests.support.embedding import FakeEmbedding, unreachable
 
@@ -58,9 +59,13 @@ async def test_c9_12_a_model_that_does_not_say_its_dimensions_is_refused_at_once
 ) -> None:
     model = FakeEmbedding()
     model.dimensions = dimensions  # type: ignore[assignment]
+    reme, before = opened(notes, model), set(threading.enumerate())
     with pytest.raises(ConfigError, match="dimensions="):
-        async with opened(notes, model) as reme:
+        async with reme:
             await reme.search("tomato")
+    assert "reme-watch" not in {thread.name for thread in set(threading.enumerate()) - before}
+    with pytest.raises(StateError, match="is closed"):
+        await reme.search("tomato")
 
 
 async def test_c9_12_one_text_without_a_vector_costs_no_other_text_its_own(notes: Path) -> None:
