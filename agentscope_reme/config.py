@@ -1,6 +1,7 @@
 """Every default of the product, in one place."""
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +15,14 @@ Language = Literal["auto", "en", "zh"]
 
 # What ``chunk_chars`` may be called.
 CHUNK_PRESETS = {"default": 1_200, "reme": 10_000}
+
+
+# Names of the systems this one is compatible with -> ours.
+_ALIASES = {
+    "working_dir": "vault_dir",
+    "memory_compact_ratio": "compact_ratio",
+    "tool_result_threshold": "old_max_bytes",
+}
 
 
 class ReMeConfig(BaseModel):
@@ -167,3 +176,21 @@ class ReMeConfig(BaseModel):
             checked.max_input_length if given["max_input_length"] is not None else None,
             checked.compact_ratio if given["compact_ratio"] is not None else None,
         )
+
+
+# What an open vault and its index were made with.
+FIXED_SETTINGS = (
+    *("vault_dir", "timezone", "link_resolution", "chunk_chars", "ranking", "embed_toc", "chinese", "ignore"),
+    *("watch", "watch_quiet", "poll_seconds", "reconcile_seconds", "fusion", "vector_weight"),
+    *(name for name in ReMeConfig.model_fields if name.startswith("embedding_")),
+)
+
+
+def renamed(settings: dict[str, Any]) -> dict[str, Any]:
+    """Translate the names of compatible systems, with a warning."""
+    out = {}
+    for name, value in settings.items():
+        if name in _ALIASES:
+            warnings.warn(f"{name} is called {_ALIASES[name]} here", DeprecationWarning, stacklevel=3)
+        out[_ALIASES.get(name, name)] = value
+    return out

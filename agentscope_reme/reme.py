@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
@@ -10,7 +9,7 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakSet
 
 from .agents import Agents
-from .config import ReMeConfig
+from .config import FIXED_SETTINGS, ReMeConfig, renamed
 from .documents import Documents
 from .errors import ConfigError, ReMeError, StateError
 from .facade import WorkingMemoryAPI
@@ -35,25 +34,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# What an open vault and its index were made with.
-_FIXED: tuple[str, ...] = (
-    "vault_dir", "timezone", "link_resolution", "chunk_chars", "ranking", "embed_toc", "chinese", "ignore", "watch",
-    "watch_quiet", "poll_seconds", "reconcile_seconds",
-)  # fmt: skip
-_FIXED += ("fusion", "vector_weight", *(name for name in ReMeConfig.model_fields if name.startswith("embedding_")))
-
 # What the first uses import.
 _USED = (
     *("vault.notes", "vault.dialog", "index.watch", "index.search", "index.opened", "index.retrieval"),
     *("memory.compaction", "memory.tool_result"),
 )
-
-# Names of the systems this one is compatible with -> ours.
-_ALIASES = {
-    "working_dir": "vault_dir",
-    "memory_compact_ratio": "compact_ratio",
-    "tool_result_threshold": "old_max_bytes",
-}
 
 
 class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
@@ -95,7 +80,7 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
     ) -> None:
         if vault_dir is not None:
             settings["vault_dir"] = vault_dir
-        self.config = ReMeConfig.of(**{**(config.model_dump() if config else {}), **_renamed(settings)})
+        self.config = ReMeConfig.of(**{**(config.model_dump() if config else {}), **renamed(settings)})
         self.chat_model = chat_model
         self.formatter = formatter
         self.embedding_model = _embedding_model(embedding_model)
@@ -319,8 +304,8 @@ class ReMe(Agents, WorkingMemoryAPI, Knowledge, Documents, Forgetting):
         Raises:
             ConfigError: A setting is unknown or cannot be used; nothing was changed.
         """
-        changes = _renamed({name: value for name, value in settings.items() if value is not None})
-        for name in _FIXED:
+        changes = renamed({name: value for name, value in settings.items() if value is not None})
+        for name in FIXED_SETTINGS:
             if name in changes:
                 raise ConfigError(f"{name}: an open vault keeps what it was opened with; make a new ReMe")
         config = self.config = ReMeConfig.of(**{**self.config.model_dump(), **changes})
@@ -392,13 +377,3 @@ def _embedding_model(given: Any) -> Any:
     if given is None or (callable(given) and hasattr(given, "model_name") and hasattr(given, "dimensions")):
         return given
     raise ConfigError(f'embedding_model: {given!r} is neither an AgentScope embedding model nor "local"')
-
-
-def _renamed(settings: dict[str, Any]) -> dict[str, Any]:
-    """Translate the names of compatible systems, with a warning."""
-    out = {}
-    for name, value in settings.items():
-        if name in _ALIASES:
-            warnings.warn(f"{name} is called {_ALIASES[name]} here", DeprecationWarning, stacklevel=4)
-        out[_ALIASES.get(name, name)] = value
-    return out

@@ -82,7 +82,7 @@ async def test_row_constructor_a_toolkit_is_equipped_once_also_when_its_agent_is
 def test_row_constructor_older_names(tmp_path):
     with pytest.warns(DeprecationWarning, match="is called") as told:
         reme = ReMe(working_dir=tmp_path, memory_compact_ratio=0.5, tool_result_threshold=1_000)
-    assert len(told) == 3
+    assert [warning.filename for warning in told] == [__file__] * 3  # the caller's line: Python hides it elsewhere
     assert (reme.config.vault_dir, reme.config.compact_ratio, reme.config.old_max_bytes) == (tmp_path, 0.5, 1_000)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -95,8 +95,9 @@ async def test_row_update_params(vault_dir):
     await memory.add(talk(40))
     await reme.compaction.keep_within_window(memory)
     assert len(memory.content) == 40
-    with pytest.warns(DeprecationWarning, match="is called"):
+    with pytest.warns(DeprecationWarning, match="is called") as told:
         reme.update_params(max_input_length=3_000, memory_compact_ratio=0.5, language="zh")
+    assert [warning.filename for warning in told] == [__file__]
     await reme.compaction.keep_within_window(memory)
     assert len(memory.content) < 40
     assert plan(memory, 0).trigger == 1_500
