@@ -241,21 +241,25 @@ class Embedder:
     async def _call(self, texts: list[str], call: Any = None) -> list[Numbers | None]:
         name = self.model.model_name
         self.calls += 1
+        bound = asyncio.timeout(BATCH_SECONDS)
         try:
-            async with asyncio.timeout(BATCH_SECONDS):
+            async with bound:
                 response = await (call or self.model)(texts)
             rows = list(response.embeddings)
-        except TimeoutError:
-            raise EmbeddingFault(f"the embedding model {name} did not answer within {BATCH_SECONDS:g} s") from None
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
             # Something inside of the model was cancelled: nobody has cancelled this.
             raise EmbeddingFault(f"the embedding model {name} broke off its own call") from None
-        except (Exception, SystemExit, KeyboardInterrupt) as error:  # on this thread the last two end nothing but it
-            said = " ".join(str(error).split())[:300]
-            raise EmbeddingFault(f"the embedding model {name} failed: {type(error).__name__}: {said}") from error
+        except GeneratorExit:  # the call itself is given up
+            raise
+        except BaseException as error:  # on this thread an exit ends nothing but it; a panic in Rust is no Exception
+            if isinstance(error, TimeoutError) and bound.expired():
+                said = f"did not answer within {BATCH_SECONDS:g} s"
+            else:  # a limit of time of its own counts as a failure of its own
+                said = f"failed: {_in_words(error)}"
+            raise EmbeddingFault(f"the embedding model {name} {said}") from error
         if len(rows) != len(texts):
             raise EmbeddingFault(f"the embedding model {name} returned {len(rows)} vectors for {len(texts)} texts")
         return [self._checked(row) for row in rows]
@@ -264,7 +268,7 @@ class Embedder:
         """A vector as numbers; None where it or some of them are none, or all are 0."""
         try:
             vector = np.asarray(row, np.float64)
-        except (TypeError, ValueError, OverflowError):
+        except Exception:  # a tensor may raise anything
             return None
         if not vector.ndim:
             return None
@@ -283,3 +287,12 @@ class Embedder:
             return None
         # Their direction counts: numbers too large or too small for the length in single precision are brought nearer.
         return (vector if 1e-12 < largest < 1e12 else vector / largest).astype(np.float32)
+
+
+def _in_words(error: BaseException) -> str:
+    """What went wrong, on one line and not at any length."""
+    try:
+        said = " ".join(str(error).split())[:300]
+    except Exception:
+        said = ""
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__

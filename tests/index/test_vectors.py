@@ -390,6 +390,41 @@ async def test_a_model_whose_call_was_cancelled_inside_is_one_that_fails_and_may
     assert (await index.search("animal")).hits[0].path == "pets.md"
 
 
+class Panic(BaseException):
+    """What a library in Rust raises when it gives up: no ``Exception``."""
+
+
+class Wordless(Exception):
+    def __str__(self) -> str:
+        raise ValueError("this has no words")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Panic("index out of bounds"), "failed: Panic: index out of bounds"),
+        (SystemExit(3), "failed: SystemExit: 3"),
+        (TimeoutError("no answer in 5 s"), "failed: TimeoutError: no answer in 5 s"),
+        (TimeoutError(), "failed: TimeoutError"),
+        (Wordless(), "failed: Wordless"),
+    ],
+)
+async def test_whatever_a_model_raises_it_is_named_and_the_model_may_come_back(three_notes, open_with, error, said):
+    def failing(_):
+        raise error
+
+    model = FakeEmbedding(fault=failing)
+    index = open_with(model)
+    found = await index.search("Jonas ladder")
+    assert (found.status, found.hits[0].path) == ("degraded", "work.md")
+    assert found.note == f"found by words alone: the embedding model fake {said}"
+    async with asyncio.timeout(30):
+        assert (await index.embed()).fault == f"the embedding model fake {said}"
+        model.fault = None
+        assert (await index.embed()).missing == 0
+    assert (await index.search("animal")).hits[0].path == "pets.md"
+
+
 async def test_closing_does_not_wait_for_a_model_that_hangs(three_notes, open_with):
     index = open_with(FakeEmbedding(delay=3600), embedding_wait=0.05)
     await index.search("animal")
@@ -453,6 +488,22 @@ async def test_numbers_that_are_none_make_no_vector(three_notes, open_with):
     assert 0 < report.missing < report.texts
     assert np.isfinite(index._vectors.upkeep.table.dump()[1]).all()
     assert (await index.search("roof May")).hits[0].path == "pets.md"
+
+
+async def test_rows_that_cannot_be_made_numbers_are_no_vectors(three_notes, open_with):
+    class Attached(list):
+        """A row of a tensor that still records what is done with it."""
+
+        def __array__(self, *_: object, **__: object) -> np.ndarray:
+            raise RuntimeError("call detach() first")
+
+    index = open_with(FakeEmbedding(change=lambda vectors: [Attached(vector) for vector in vectors]))
+    found = await index.search("Jonas ladder")
+    assert (found.status, found.hits[0].path) == ("degraded", "work.md")
+    assert found.note == "found by words alone: the embedding model fake returned no numbers for the question"
+    report = await index.embed()
+    assert report.missing == report.texts
+    assert report.fault == "the embedding model does not take them"
 
 
 async def test_fewer_vectors_than_texts_are_not_taken_for_others(three_notes, open_with):
