@@ -13,6 +13,7 @@ from .beside_han import counted_in, term_beside
 from .chinese import FUNCTION_CHARS, carries_content
 from .dates import DateMention, asks_when
 from .identifiers import Compound, apart_of, is_same_name, is_unmistakable, plain_or_same
+from .question_frames import without_frame
 from .question_signs import ASKING, COUNT, LETTER, NUMBER, QUOTE, normalised_with, signs_of
 from .spaced_numbers import spaced_numbers
 from .words import emoji_of, every_word, has_word, is_run, placed_pieces, segments, words_of
@@ -108,17 +109,22 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
     dates = asked.dates
     parts = _Parts()
     has_numbers, has_counts = signs & NUMBER != 0, signs & COUNT != 0
-    for segment in segments(plain_text, asked.terms):
-        if isinstance(segment, DateMention):
-            if segment.relative:
-                _add_relative(parts, segment, plain_text, tokenizer)
-            else:
-                _add_date(parts, segment)
-            continue
-        for name in asked.named:
-            if not name.isascii():  # what stands beside it is another word
-                segment = segment.replace(name, f" {name} ")
-        _add_text(parts, segment, tokenizer, has_numbers, has_counts)
+    for framed in (False, True):
+        for segment in segments(plain_text, asked.terms):
+            if isinstance(segment, DateMention):
+                if segment.relative:
+                    _add_relative(parts, segment, plain_text, tokenizer)
+                else:
+                    _add_date(parts, segment)
+                continue
+            for name in asked.named:
+                if not name.isascii():  # what stands beside it is another word
+                    segment = segment.replace(name, f" {name} ")
+            if not framed:
+                segment = without_frame(segment)
+            _add_text(parts, segment, tokenizer, has_numbers, has_counts)
+        if parts.groups or dates:  # else what only asks is all there is
+            break
     if dates and not parts.groups:
         # Nothing but "the day before yesterday": who writes such words elsewhere means other days.
         parts.weights = {term: weight for term, weight in parts.weights.items() if term in parts.date_terms}
