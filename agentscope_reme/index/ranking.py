@@ -173,7 +173,8 @@ def _best(question: Question, scored: _Scored, context: Context, want: int) -> R
 def _proof(question: Question, scored: _Scored, slots: Ints, seen: Ints) -> float:
     """How much of the content words the best units show, of which ``seen`` is where they are; from 0 to 1."""
     proof = float(_evidence(question, scored, seen).max(initial=0.0)) / question.possible if question.possible else 0.0
-    if proof < WEAK and (question.query.identifiers or len(question.groups) == 1):
+    enough = WEAK if scored.nearness is None else SURE
+    if proof < enough and (question.query.identifiers or len(question.groups) == 1):
         proof = max(proof, question.named_outright(slots[:PROVING]))
     return min(proof, 1.0)
 

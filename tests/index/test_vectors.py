@@ -93,6 +93,15 @@ async def test_a_note_is_found_by_its_meaning_at_once_after_it_was_written(three
     assert (await index.search("railway")).hits[0].path == "trip.md"
 
 
+async def test_the_only_word_and_an_identifier_are_proof_enough_where_all_texts_are_equally_near(open_with, put):
+    for number in range(12):
+        put(f"note{number}.md", f"The boiler number {number} is blue and calls serve_forever now and then.\n")
+    index = open_with(FakeEmbedding(change=lambda vectors: [[1.0] * 64 for _ in vectors]))
+    await index.embed()
+    for asked in ("boiler", "which boiler", "serve_forever"):
+        assert (await index.search(asked)).status == "ok", asked
+
+
 async def test_the_filter_holds_for_what_vectors_find(three_notes, open_with, put):
     put("archive/cat.md", "A kitten came by.\n")
     index = open_with(FakeEmbedding())
