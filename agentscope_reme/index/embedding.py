@@ -130,7 +130,8 @@ class Embedder:
                 f"the embedding model {model.model_name} has dimensions={said!r}; make it with their number"
             )
         self.model = with_own_connections(model)
-        self.batch = min(batch, getattr(model, "batch_size_limit", batch))
+        limit = getattr(model, "batch_size_limit", None)  # some classes have none, or 0 where there is none
+        self.batch = min(batch, limit) if isinstance(limit, int) and limit > 0 else batch
         self._question_prefix, self._text_prefix = question_prefix, text_prefix
         self.thread = ModelThread()
         self.fault = ""

@@ -253,6 +253,15 @@ async def test_texts_go_in_batches_no_larger_than_asked_or_than_the_model_takes(
     assert max(map(len, small.calls)) == 3
 
 
+@pytest.mark.parametrize("limit", [None, 0, -1, "ten"])
+async def test_what_is_no_limit_of_a_batch_limits_none(three_notes, open_with, limit):
+    model = FakeEmbedding()
+    model.batch_size_limit = limit
+    index = open_with(model, embedding_batch=8)
+    assert (await index.embed()).missing == 0
+    assert max(map(len, model.calls)) == 8
+
+
 async def test_a_model_that_blocks_is_called_on_a_thread_of_its_own(three_notes, open_with):
     model = FakeEmbedding(delay=0.01, block=True)
     await open_with(model).search("animal")
