@@ -59,7 +59,7 @@ def _files(corpus: Corpus, key: str, value: Any) -> NDArray[np.bool_]:
 
 def _check(key: str, values: list[Any]) -> Callable[[KnownFile], bool]:
     if key in ("tags", "tag"):
-        tags = {_folded(str(one).lstrip("#")) for one in values}
+        tags = {_folded(str(one).strip().lstrip("#").rstrip("/")) for one in values}
         return lambda entry: any(_is_below(_folded(tag), tags) for tag in entry.tags)
     kept = {spelt for one in values for spelt in _spellings(one)}
 

@@ -211,3 +211,22 @@ async def test_an_empty_result_says_what_it_means(put, open_index, query, wanted
     result = await open_index().search(query, filter=wanted)
     assert (result.status, result.hits) == ("none", ())
     assert said in result.note
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("home", 1),
+        ("home/", 1),
+        ("#Home/", 1),
+        (" home ", 1),
+        ("home/heating/", 1),
+        ("hom", 0),
+        ("", 0),
+        ("/", 0),
+        ("#", 0),
+    ],
+)
+async def test_a_tag_is_written_with_or_without_its_signs(put, open_index, wanted, found):
+    put("a.md", note("home/heating"))
+    assert len((await open_index().search("ferry", filter={"tags": wanted})).hits) == found
