@@ -38,7 +38,7 @@ def search_text(result: SearchResult) -> str:
     if result.status != "ok":
         lines.append(_NO_MATCH[result.status])
     if result.note and result.status not in ("ok", "weak"):  # what a weak result's note says is said above
-        lines.append(result.note)
+        lines.append(defused(result.note))  # it may hold a file's name, or what an embedding service said
     if not result.hits and result.status != "none":
         lines.append("Nothing is found so far.")
     if result.hits:

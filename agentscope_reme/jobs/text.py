@@ -143,7 +143,7 @@ def _traversal(found: Traversal) -> Shown:
         f"{'  ' * note.depth}{_neighbour(note)}{f'  (via {note.via})' if note.depth > 1 else ''}"
         for note in found.notes
     ]
-    remark = "" if found.notes else "Nothing links to it, and it links to nothing."
+    remark = "" if found.notes else "Nothing is linked with it in this direction and depth."
     return Shown("\n".join([found.path, *lines]), "There are more; raise the limit." if found.more else remark)
 
 
