@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -161,6 +162,10 @@ class ReMeConfig(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             name = ".".join(str(part) for part in first["loc"]) or "configuration"
+            if first["type"] == "extra_forbidden":
+                near = get_close_matches(name, cls.model_fields, 1)
+                meant = f"; did you mean {near[0]}?" if near else ""
+                raise ConfigError(f"{name}: there is no such setting{meant}") from error
             raise ConfigError(f"{name}: {first['msg']}") from error
 
     @classmethod

@@ -12,13 +12,16 @@ import sys
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
 from .._version import __version__
 from ..errors import ReMeError
 from ..jobs.registry import Job, Parameter, job_named, jobs
+
+if TYPE_CHECKING:
+    from ..config import ReMeConfig
 
 
 def _folder(text: "str | Path") -> Path:
@@ -32,6 +35,15 @@ _VAULT = Annotated[
     typer.Option("--vault", envvar="REME_VAULT", help="Folder of the vault.", parser=_folder, metavar="<path>"),
 ]
 _JSON = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+_SET = Annotated[
+    list[str],
+    typer.Option(
+        "--set",
+        envvar="REME_SET",
+        help="A setting as KEY=VALUE, such as link_resolution=obsidian; give what the agents of this vault are given.",
+        metavar="<key=value>",
+    ),
+]
 _OPTION = re.compile(r"--[a-z][a-z-]*(?:=.*)?", re.DOTALL)
 _DEFAULT_VAULT = Path(".reme")
 # A person who asks a large new vault sees how far it is and waits for the answer; an agent gets what is known by then.
@@ -134,19 +146,21 @@ def _say(remark: str) -> None:
 
 
 def _command(job: Job) -> Callable[..., None]:
-    """A function whose signature typer can read: the operation's parameters, then ``--vault`` and ``--json``."""
+    """A function whose signature typer can read: the operation's parameters, then those of every command."""
 
-    def command(vault: Path, as_json: bool, **given: Any) -> None:
+    def command(vault: Path, settings: list[str], as_json: bool, **given: Any) -> None:
         _refuse_options(job, given)
+        config = _config(vault, settings)
 
         def run() -> int:
             arguments = {parameter.name: _value(parameter, given[parameter.name]) for parameter in job.parameters}
-            return _print(asyncio.run(_answer(job, vault, arguments)), as_json)
+            return _print(asyncio.run(_answer(job, config, arguments)), as_json)
 
         _exit_on_trouble(run)
 
     parameters = [_declared(parameter) for parameter in job.parameters]
     parameters.append(_keyword("vault", _VAULT, _DEFAULT_VAULT))
+    parameters.append(_keyword("settings", _SET, []))
     parameters.append(_keyword("as_json", _JSON, False))
     command.__name__ = job.name
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -223,19 +237,33 @@ def _json(given: str) -> Any:
             raise ReMeError(f"This is neither JSON nor JSON lines: {error}.") from error
 
 
-def _pairs(given: list[str]) -> dict[str, Any]:
+def _pairs(given: list[str], example: str = "tags='[tea, 茶]' or pinned=true") -> dict[str, Any]:
     from ..vault.frontmatter import typed_value
 
     pairs = {}
     for pair in given:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
-            raise ReMeError(f"{pair!r} is not KEY=VALUE; write it as tags='[tea, 茶]' or pinned=true")
+            raise ReMeError(f"{pair!r} is not KEY=VALUE; write it as {example}")
         pairs[key.strip()] = typed_value(key.strip(), value)
     return pairs
 
 
-async def _answer(job: Job, vault: Path, arguments: dict[str, Any]) -> Any:
+def _config(vault: Path, settings: list[str]) -> "ReMeConfig":
+    from ..config import ReMeConfig
+
+    given: dict[str, Any] = {"search_wait": _SEARCH_WAIT, "vault_dir": vault}
+    try:
+        given |= _pairs(settings, "chinese=jieba or watch_quiet=0.5")
+        if given["vault_dir"] != vault:
+            raise ReMeError("vault_dir: --vault names the folder")
+        return ReMeConfig.of(**given)
+    except ReMeError as error:
+        raise typer.BadParameter(str(error), param_hint="--set") from error
+
+
+async def _answer(job: Job, config: "ReMeConfig", arguments: dict[str, Any]) -> Any:
+    vault = config.vault_dir
     if job.needs_vault and not vault.is_dir():
         if vault.exists():
             raise ReMeError(f"{vault} is a file, not a folder; name the folder of a vault with --vault or REME_VAULT.")
@@ -244,7 +272,7 @@ async def _answer(job: Job, vault: Path, arguments: dict[str, Any]) -> Any:
 
     # The name of the model that needs no key: other ones are objects, which a command line cannot be given.
     model = os.environ.get("REME_EMBEDDING_MODEL") or None
-    reme = ReMe(vault_dir=vault, embedding_model=model, search_wait=_SEARCH_WAIT)
+    reme = ReMe(config=config, embedding_model=model)
     try:
         if job.bar:
             from .progress import with_bar

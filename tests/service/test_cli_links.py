@@ -126,3 +126,32 @@ def test_health_check_says_when_the_vault_or_its_index_is_somebody_elses(
 def test_reindex_prints_no_bar_where_nobody_watches(run: Run, notes: Path) -> None:
     code, out, err = run("reindex")
     assert (code, "3 added" in out, "Indexing" in err) == (0, True, False)
+
+
+def test_a_command_takes_settings(run: Run, vault_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault_dir.mkdir(parents=True, exist_ok=True)
+    (vault_dir / "plan.md").write_text("See [[Kiln]].\n", encoding="utf-8")
+    (vault_dir / "Kiln.md").write_text("# Kiln\n", encoding="utf-8")
+    assert "no note at this path" in run("traverse", "plan.md")[1]
+    assert run("traverse", "plan.md", "--set", "link_resolution=obsidian")[1].splitlines()[1] == "  → Kiln.md  Kiln"
+    assert run("write", "list.md", "- one", "--set", "chunk_chars=reme", "--set", "ignore=[drafts/*]")[0] == 0
+    monkeypatch.setenv("REME_SET", "link_resolution=obsidian watch_quiet=0.5")
+    assert run("traverse", "plan.md")[1].splitlines()[1] == "  → Kiln.md  Kiln"
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("link_resolution", "KEY=VALUE"),
+        ("link_resolution=web", "literal"),
+        ("link_resolutoin=obsidian", "link_resolution"),
+        ("quiet=1", "no such setting"),
+        ("chunk_chars=3", "200"),
+        ("vault_dir=elsewhere", "--vault"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_a_wrong_command(run: Run, notes: Path, setting: str, reason: str) -> None:
+    code, out, err = run("search", "kiln", "--set", setting)
+    assert (code, out) == (2, "")
+    assert reason in err
+    assert "--set" in err

@@ -54,13 +54,13 @@ async def test_a_command_waits_for_the_first_look_at_a_large_vault_an_agent_does
     from agentscope_reme.config import ReMeConfig
     from agentscope_reme.index.sync import Sync
     from agentscope_reme.jobs.registry import job_named
-    from agentscope_reme.service.cli import _answer
+    from agentscope_reme.service.cli import _answer, _config
 
     (tmp_path / "a.md").write_text("The walnut boat lies at pier seven.\n")
     scan, agent_waits = Sync.scan, 0.01
     monkeypatch.setattr(Sync, "scan", lambda *given, **named: (time.sleep(10 * agent_waits), scan(*given, **named))[1])
     assert job_named("search").bar
-    result = await _answer(job_named("search"), tmp_path, {"query": "walnut boat"})
+    result = await _answer(job_named("search"), _config(tmp_path, []), {"query": "walnut boat"})
     assert (result.status, [hit.path for hit in result.hits]) == ("ok", ["a.md"])
     shutil.rmtree(tmp_path / "metadata", ignore_errors=True)
     reme = ReMe(tmp_path, search_wait=agent_waits)
