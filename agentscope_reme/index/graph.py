@@ -1,7 +1,7 @@
 """Which note links to which: out- and in-links, links that lead nowhere, and walks of a bounded size."""
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import nsmallest
@@ -273,7 +273,7 @@ class LinkGraph:
         for step in steps:
             if step.depth >= depth or not step.exists:
                 continue
-            for neighbour, edge in self._neighbours(step.path, direction):
+            for neighbour, edge in self._neighbours(step.path, direction, met):
                 if neighbour in met:
                     continue
                 if len(steps) > limit:
@@ -282,14 +282,25 @@ class LinkGraph:
                 steps.append(Step(neighbour, step.depth + 1, edge, neighbour in self._index))
         return tuple(steps)
 
-    def _neighbours(self, path: str, direction: Direction) -> Iterator[tuple[str, Edge]]:
+    def _neighbours(self, path: str, direction: Direction, met: Container[str]) -> Iterator[tuple[str, Edge]]:
+        """Files one link away, with the link; of those that link here none that was met, whose links may be many."""
         if direction in ("out", "both"):
             for edge in self._outlinks(path):
                 if (target := _far_end(edge.link.target_path, edge.resolution)) is not None:
                     yield target, edge
         if direction in ("in", "both"):
-            for edge in self.inlinks(path):
-                yield edge.link.source_path, edge
+            targets: dict[str, list[str]] = {}  # by source, those of its targets that stand for the file
+            for target, sources in self._leading_to(path, self.rule):
+                for source in sources:
+                    targets.setdefault(source, []).append(target)
+            targets.pop(path, None)
+            for source in sorted(targets):
+                if source not in met:
+                    link = min(
+                        links_to(source, self._packed(source), targets[source]),
+                        key=lambda link: (link.line, link.target_path),
+                    )
+                    yield source, Edge(link, self.resolve(link.target_path, source))
 
     def _leading_to(self, path: str, rule: LinkRule) -> list[tuple[str, list[str]]]:
         """Target texts that stand for a file, and the files that use them."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agentscope_reme import ReMeConfig
 from agentscope_reme.index import Index, link_records
-from agentscope_reme.index.graph import Edge, LinkGraph
+from agentscope_reme.index.graph import Edge, LinkGraph, Step
 from agentscope_reme.index.link_records import packed_links
 from agentscope_reme.index.texts import Texts
 from agentscope_reme.models import FileLink
@@ -183,6 +183,15 @@ def test_traverse_is_bounded_on_a_hub() -> None:
     assert len(graph(files).traverse("hub.md", 5)) == 101
 
 
+def test_a_walk_does_not_read_the_links_of_a_hub_for_each_note_that_it_links() -> None:
+    files = {f"n{n}.md": "[[hub.md]]" for n in range(50)} | {"hub.md": "".join(f"[[n{n}.md]] " for n in range(50))}
+    read = mock.Mock(side_effect=link_records.links_to)
+    with mock.patch("agentscope_reme.index.graph.links_to", read):
+        assert len(graph(files).traverse("hub.md", 5)) == 51
+        assert len(graph(files).traverse("n7.md", 5)) == 51
+    assert read.call_count < 10
+
+
 def test_a_file_whose_links_stay_gets_its_other_names() -> None:
     graph = LinkGraph("obsidian")
     links = parse_links("[[b]] [[New]]", "a.md")
@@ -246,6 +255,11 @@ def compare(
         assert changed.outlinks(path) == anew.outlinks(path)
         assert changed.inlinks(path) == anew.inlinks(path)
         assert changed.traverse(path, 3) == anew.traverse(path, 3)
+        if path in changed:
+            inward = {
+                edge.link.source_path: Step(edge.link.source_path, 1, edge) for edge in changed.inlinks(path)[::-1]
+            }
+            assert set(changed.traverse(path, 1, "in")[1:]) == set(inward.values())
         # In-links are the out-links of all files, read the other way round.
         leading = [
             edge
