@@ -130,6 +130,8 @@ class Embedder:
                 f"the embedding model {model.model_name} has dimensions={said!r}; make it with their number"
             )
         self.model = with_own_connections(model)
+        self.dimensions = int(said)  # how many numbers the model says its vectors have
+        self._made_for = (model.model_name, said)
         limit = getattr(model, "batch_size_limit", None)  # some classes have none, or 0 where there is none
         self.batch = min(batch, limit) if isinstance(limit, int) and limit > 0 else batch
         self._question_prefix, self._text_prefix = question_prefix, text_prefix
@@ -140,17 +142,12 @@ class Embedder:
         self._rest_until, self._rest = 0.0, REST_SECONDS
 
     @property
-    def dimensions(self) -> int:
-        """How many numbers the model says its vectors have."""
-        return int(self.model.dimensions)
-
-    @property
     def name(self) -> str:
         """The model, and what is put before texts: what stored vectors must agree in."""
         if not self._text_prefix:
-            return str(self.model.model_name)
+            return str(self._made_for[0])
         digest = hashlib.sha256(self._text_prefix.encode("utf-8", "surrogatepass")).hexdigest()
-        return f"{self.model.model_name}+{digest[:8]}"
+        return f"{self._made_for[0]}+{digest[:8]}"
 
     # --- questions, from any thread -------------------------------------------------------------------------------
 
@@ -241,6 +238,12 @@ class Embedder:
 
     async def _call(self, texts: list[str], call: Any = None) -> list[Numbers | None]:
         name = self.model.model_name
+        if (name, self.model.dimensions) != self._made_for:
+            # Its vectors and those that are there are not comparable.
+            raise EmbeddingFault(
+                f"the embedding model {self._made_for[0]} with dimensions={self._made_for[1]} has become {name} with "
+                f"dimensions={self.model.dimensions}; open the vault anew with it"
+            )
         self.calls += 1
         bound = asyncio.timeout(BATCH_SECONDS)
         try:

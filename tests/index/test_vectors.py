@@ -558,6 +558,24 @@ async def test_another_model_of_the_same_length_is_another_model(three_notes, op
     assert (await open_with(model).embed()).embedded == len(model.texts) > 0
 
 
+@pytest.mark.parametrize("change", [{"dimensions": 12, "size": 12}, {"model_name": "other"}])
+async def test_a_model_that_is_changed_while_it_is_used_is_not_mixed_in(three_notes, open_with, put, change):
+    model = FakeEmbedding(dimensions=8, name="one")
+    await (index := open_with(model)).embed()
+    for name, value in change.items():
+        setattr(model, name, value)
+    put("late.md", "The late train was cancelled.\n")
+    found = await index.search("Jonas ladder")
+    assert (found.status, found.hits[0].path) == ("degraded", "work.md")
+    assert "the embedding model one with dimensions=8 has become" in found.note
+    assert "open the vault anew" in (await index.embed()).fault
+    await index.close()
+    again = open_with(model)
+    assert (await again.embed()).missing == 0
+    assert state(again)["replaced"] == "one (8 dimensions)"
+    assert (await again.search("Jonas ladder")).hits[0].path == "work.md"
+
+
 @pytest.mark.parametrize("damage", [b"", b"\x80\x04K\x01.", b"half"])
 async def test_damaged_vectors_are_set_aside_and_made_again(three_notes, open_with, vault_dir, damage, caplog):
     await (old := open_with(FakeEmbedding())).embed()
