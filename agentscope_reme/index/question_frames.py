@@ -55,7 +55,7 @@ _LAST = frozenset(
 )
 _OF_NOTES = expression(rf"(?:的{_NOTES}|没有)\s*$")
 _WITHIN = expression(
-    "(?:到底|究竟)?(?:是不是|有没有|能不能|会不会|要不要|可不可以|是否|能否|可否|为什么要?|为何要?|为啥|什么[是叫]|何[为谓]"
+    "有?关于|(?:到底|究竟)?(?:是不是|有没有|能不能|会不会|要不要|可不可以|是否|能否|可否|为什么要?|为何要?|为啥|什么[是叫]|何[为谓]"
     f"|怎么|咋|怎样|如何|什么(?:时候|时间|地方|意思|东西)|[有是]?{_WHAT})"
 )
 # English: what a question may begin with beside function words; what else may, where a person is named before ("I want
