@@ -201,7 +201,8 @@ class SearchResult:
 
     ``ok``; ``weak``: hits, but probably not about this; ``none``: nothing shares a content word (or the floor rejected
     all); ``stale``: the index is behind the files; ``degraded``: a part of the search is off. ``note`` says why.
-    ``evidence`` is how much of the query's content words the best hits hold, 0 to 1: what tells ``weak`` from ``ok``.
+    ``evidence`` is how much of the query's content words the best hits hold, 0 to 1: what tells ``weak`` from ``ok``,
+    and ``none`` because of a bound from ``none`` because nothing matches, where it is 0.
     """
 
     status: SearchStatus

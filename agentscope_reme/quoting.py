@@ -16,6 +16,7 @@ _AROUND = re.compile(
 
 _NO_MATCH = {
     "none": "No note or earlier message matches. Do not repeat this search; try other words, or answer without it.",
+    "rejected": "Something matches, but not within the bounds given. Widen them, or answer without it.",
     "stale": "The memory is still being indexed; this is what is found so far. Search again for the rest.",
     "degraded": "A part of the search is off; this is what is found without it.",
     "weak": "These passages share words with the query but are probably not about it.",
@@ -36,7 +37,7 @@ def search_text(result: SearchResult) -> str:
     """Render a search: its state in a sentence, then each passage with its source."""
     lines = []
     if result.status != "ok":
-        lines.append(_NO_MATCH[result.status])
+        lines.append(_NO_MATCH["rejected" if result.status == "none" and result.evidence else result.status])
     if result.note and result.status not in ("ok", "weak"):  # what a weak result's note says is said above
         lines.append(defused(result.note))  # it may hold a file's name, or what an embedding service said
     if not result.hits and result.status != "none":

@@ -105,7 +105,8 @@ class Retriever:
         if not hits:
             if reader.stale:
                 return SearchResult("none", query=request.query), reader.stale
-            return SearchResult("none", note=self._rejected(ranked, request), query=request.query), set()
+            evidence = 0.0 if ranked.weak else round(ranked.evidence, 4)  # what is rejected would have been an answer
+            return SearchResult("none", (), self._rejected(ranked, request), request.query, evidence), set()
         if request.token_budget is not None:
             hits = within_budget(hits, budget, reader.clip)
         status: SearchStatus = "ok"

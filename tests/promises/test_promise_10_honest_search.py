@@ -48,6 +48,14 @@ async def test_promise_10_nothing_in_common_is_none_and_no_noise(reme: ReMe, que
     assert "notes/" not in shown
 
 
+async def test_promise_10_an_agent_is_not_told_that_nothing_matches_where_its_bound_leaves_it_out(reme: ReMe) -> None:
+    shown = await told(reme, "where is the walnut boat moored", min_score=0.999)
+    assert shown.startswith("Something matches, but not within the bounds given.")
+    assert "nothing reaches min_score 0.999; the best is notes/boat.md:" in shown
+    shown = await told(reme, "walnut zeppelins that sing opera in Vienna on Sundays", min_score=0.999)
+    assert shown.startswith("No note or earlier message matches.")
+
+
 @pytest.mark.parametrize("query", ["", "  ", "?!", "the of and", "🎈"])
 async def test_promise_10_a_query_without_content_is_none_with_the_reason(reme: ReMe, query: str) -> None:
     result = await reme.search(query)
