@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from ..expression import expression
-from .asked_days import asked_days, asks_whatever
+from .asked_days import AskedDays, asked_days, asks_whatever
 from .beside_han import counted_in, term_beside
 from .chinese import FUNCTION_CHARS, carries_content
 from .dates import DateMention, asks_when
@@ -108,23 +108,9 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
     asked = asked_days(plain_text, today, signs)
     dates = asked.dates
     parts = _Parts()
-    has_numbers, has_counts = signs & NUMBER != 0, signs & COUNT != 0
-    for framed in (False, True):
-        for segment in segments(plain_text, asked.terms):
-            if isinstance(segment, DateMention):
-                if segment.relative:
-                    _add_relative(parts, segment, plain_text, tokenizer)
-                else:
-                    _add_date(parts, segment)
-                continue
-            for name in asked.named:
-                if not name.isascii():  # what stands beside it is another word
-                    segment = segment.replace(name, f" {name} ")
-            if not framed:
-                segment = without_frame(segment)
-            _add_text(parts, segment, tokenizer, has_numbers, has_counts)
-        if parts.groups or dates:  # else what only asks is all there is
-            break
+    _add_all(parts, plain_text, asked, tokenizer, signs, without_frame)
+    if not parts.groups and not dates:  # what only asks is all there is
+        _add_all(parts, plain_text, asked, tokenizer, signs)
     if dates and not parts.groups:
         # Nothing but "the day before yesterday": who writes such words elsewhere means other days.
         parts.weights = {term: weight for term, weight in parts.weights.items() if term in parts.date_terms}
@@ -149,6 +135,29 @@ def take_apart(tokenizer: QueryTokenizer, text: str, today: date | None = None) 
         identifiers=(*parts.identifiers, *_only_word(parts)) if parts.identifiers or parts.joined else (),
         identifier_parts=frozenset([term for term in parts.inside if parts.weights[term] < 1]),
     )
+
+
+def _add_all(
+    parts: _Parts,
+    text: str,
+    asked: AskedDays,
+    tokenizer: QueryTokenizer,
+    signs: int,
+    without: Callable[[str], str] | None = None,
+) -> None:
+    """The words and dates of a text; ``without`` takes out of what stands between dates what is not asked for."""
+    has_numbers, has_counts = signs & NUMBER != 0, signs & COUNT != 0
+    for segment in segments(text, asked.terms):
+        if isinstance(segment, DateMention):
+            if segment.relative:
+                _add_relative(parts, segment, text, tokenizer)
+            else:
+                _add_date(parts, segment)
+            continue
+        for name in asked.named:
+            if not name.isascii():  # what stands beside it is another word
+                segment = segment.replace(name, f" {name} ")
+        _add_text(parts, without(segment) if without else segment, tokenizer, has_numbers, has_counts)
 
 
 def _are_dates(parts: _Parts, named: tuple[str, ...], tokenizer: QueryTokenizer) -> bool:

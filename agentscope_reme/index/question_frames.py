@@ -50,9 +50,7 @@ _CLOSINGS = (
 )
 _CLOSING = expression(rf"(?:{'|'.join(_CLOSINGS)})+\s*$")
 _LONGEST_CLOSING = 20
-_LAST = frozenset(
-    "什么啥些个种位谁思义东西样子人用类少字称容是叫嘛况事情办弄搞来写说了何里儿系录记提到聊讲谈现过年月日天候生有吗呢吧啊呀呗的做回"
-)
+_LAST = frozenset(re.findall(f"[{HAN}]", "".join(_CLOSINGS)))  # any closing ends with one of its characters
 _OF_NOTES = expression(rf"(?:的{_NOTES}|没有)\s*$")
 _WITHIN = expression(
     "有?关于|(?:到底|究竟)?(?:是不是|有没有|能不能|会不会|要不要|可不可以|是否|能否|可否|为什么要?|为何要?|为啥|什么[是叫]|何[为谓]"
@@ -91,7 +89,6 @@ _ENGLISH_CLOSING = expression(
     r"|anywhere))+\s*$",
     re.IGNORECASE,
 )
-_ENDS = frozenset(("please", "pls", "thanks", "you", "me", "us", "mentioned", "anywhere"))
 _MEANS = expression(
     r"^(\s*(?:what|how) (?:do|does|did) .*?)\s+(?:means?|stand for|refer to|work|works)\s*$", re.IGNORECASE
 )
@@ -117,10 +114,7 @@ def _bare(clause: str) -> str:
 
 
 def _bare_english(clause: str) -> str:
-    rest = _CALLS.sub(" ", clause)
-    words = rest.split(None, 1)
-    if words and words[0].casefold() in ("what", "how"):
-        rest = _MEANS.sub(r"\1 ", rest)
+    rest = _MEANS.sub(r"\1 ", _CALLS.sub(" ", clause))
     asking = person = False
     cut = 0
     for found in _SPACED.finditer(rest):
@@ -138,8 +132,7 @@ def _bare_english(clause: str) -> str:
         elif not (name in _OF_PERSONS and _PERSON_NEXT.match(rest, found.end())):
             break
     rest = rest[cut:] if asking and cut else _BARE_IMPERATIVE.sub(" ", rest)
-    last = rest.split()[-1:]
-    return _ENGLISH_CLOSING.sub(" ", rest) if last and last[0].casefold() in _ENDS else rest
+    return _ENGLISH_CLOSING.sub(" ", rest)
 
 
 def _bare_chinese(clause: str) -> str:
